@@ -8,6 +8,9 @@ Sources are read where they lie, from the repository's root; nothing is copied.
 from __future__ import annotations
 
 import importlib.metadata
+import os
+
+os.environ["NUMBA_DISABLE_JIT"] = "1"  # kernels are then functions, which autodoc knows
 
 project = "Back Alley"
 author = "The Back Alley developers"

@@ -57,9 +57,9 @@ class GymnasiumEnv(_Seated, gymnasium.Env[Any, np.int64]):
     """One seat of a game. A step plays the caller's action and the other seats' answers; the reward is the seat's gain
     until it acts again.
 
-    An illegal action raises IllegalAction (a ValueError) and changes nothing, unless `on_illegal` says otherwise. When
-    the episode has ended `info["ended"]` says why ("terminated", "truncated" or "illegal_action"), and the mask is all
-    ones.
+    An illegal action raises IllegalAction (a ValueError) and changes nothing, unless `on_illegal` says otherwise.
+    `info["ended"]` says why the episode has ended: "terminated", "truncated" or "illegal_action", and before that "".
+    Its mask is all ones when it has.
     """
 
     metadata = {  # noqa: RUF012 (Gymnasium's own form)
@@ -116,7 +116,7 @@ class GymnasiumEnv(_Seated, gymnasium.Env[Any, np.int64]):
         return {name: array[0] for name, array in shown.items()} if isinstance(shown, dict) else shown[0]
 
     def _info(self) -> dict[str, Any]:
-        info: dict[str, Any] = {"action_mask": self._seats.masks()[0], "seat": self._seats.seat[0]}
+        info: dict[str, Any] = {"action_mask": self._seats.masks()[0], "seat": self._seats.seat[0], "ended": ""}
         info |= self.game.open_info(self._seats.tables.arrays.state[0])
         self.action_space.legal = info["action_mask"].copy()  # type: ignore[attr-defined]
         if 0 in self._seats.refused:

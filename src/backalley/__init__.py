@@ -156,5 +156,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_modules()})
 
 
-register_pettingzoo()
-register_gymnasium()
+register_pettingzoo(packages=False)
+register_gymnasium(packages=False)

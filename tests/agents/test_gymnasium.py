@@ -113,7 +113,7 @@ def test_the_end_of_an_episode(game: Game) -> None:
     shown, info = env.reset(seed=1)
     over = cut = False
     while not (over or cut):
-        assert "ended" not in info
+        assert info["ended"] == ""  # a key that came at the end only would be missing numbers to other libraries
         assert np.array_equal(info["action_mask"], shown["action_mask"])
         assert info["seat"].dtype == np.int64
         shown, _, over, cut, info = env.step(env.action_space.sample())
@@ -157,7 +157,7 @@ def test_an_illegal_action_ends_the_episode_or_is_replaced(game: Game) -> None:
     assert infos["_illegal_action"].all()
     _, _, over, _, info = single["random"].step(-1)
     assert "cannot play -1" in info["illegal_action"]
-    assert info.get("ended") in (None, "terminated", "truncated")
+    assert info["ended"] in ("", "terminated", "truncated")
     for env in (*single.values(), *batch.values()):
         env.close()
 

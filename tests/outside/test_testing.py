@@ -22,6 +22,7 @@ from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn
 from backalley.testing.play import LOOKS, Table, walk
+from backalley.testing.reach import _counted
 from tests.common import faulty, high_card
 from tests.common.commands import process, run
 
@@ -210,6 +211,7 @@ def test_a_new_game_passes_every_check_and_its_page_runs(
     done = run("check", f"{name}.game")
     assert done.exit_code == 0, done.output
     assert done.output.count("Every check passed.") == 1
+    assert re.search(r"\n  reached +ok +\d+ of \d+ actions;[^.]*§[^.]*\.[^.]*\.\nEvery check", done.output), done.output
     assert done.output.endswith(f"Again: backalley check {name}.game --seed 0 --episodes 4\n")
     assert "Not tried: nothing is compiled in this process" in done.output
 
@@ -282,3 +284,19 @@ def test_a_walk_looks_at_the_first_positions_and_ever_fewer_later_ones() -> None
     seen, tried = walk(table, LOOKS, positions=10**6)
     assert seen == table.batch.decisions[0]
     assert tried > seen
+
+
+def test_what_was_reached_is_counted() -> None:
+    """And what was not is named: `pitch` has cards that its default options leave out."""
+    assert testing.check_reach(backalley.game("backalley.examples.leduc")) == (
+        "3 of 3 actions; 9 of 9 fields of State; 4 of 4 fields of Observation; 2 of 2 kinds of events; 1 of 1 options."
+    )
+    says = testing.check_reach(backalley.game("pitch"))
+    assert re.search(r"^\d+ of 62 actions \(not .*play JOKER", says), says
+    assert "play JOKER" not in testing.check_reach(backalley.game("pitch", joker="low_trump"))
+    assert re.search(r"; 5 of 6 § \(not §1\.1\)\.$", says), says
+
+
+def test_no_more_than_a_dozen_names_are_told() -> None:
+    told = _counted("actions", map(str, range(20)), ["3"])
+    assert told == "1 of 20 actions (not 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 7 more)"

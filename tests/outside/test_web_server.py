@@ -57,6 +57,25 @@ def test_a_killed_server_loses_no_game(tmp_path: Path) -> None:
     assert after == before
 
 
+def test_a_game_of_ones_own_is_served(tmp_path: Path) -> None:
+    """By its import path; its tables wait for a server that has it."""
+    own = "--game", "backalley.examples.kuhn"
+    served = Served(tmp_path, *own, compiles=False)
+    with at(served) as one:
+        assert "kuhn" in [game["name"] for game in one.get("/api/games").json()]
+        table = one.deal("kuhn", "me", "bot")
+        before = one.until_mine(table)
+    served.kill()
+    served = Served(tmp_path, compiles=False)
+    with at(served) as other:
+        assert "kuhn" not in [game["name"] for game in other.get("/api/games").json()]
+    served.kill()
+    served = Served(tmp_path, *own, compiles=False)
+    with at(served, one):
+        assert one.until_mine(table) == before
+    served.kill()
+
+
 @pytest.mark.slow
 def test_a_thousand_requests_at_once_are_answered_while_a_search_thinks(served: Served) -> None:
     with at(served) as one:

@@ -81,7 +81,7 @@ def test_games_can_be_imported_as_pettingzoo_names_them() -> None:
 # What a release promises ----------------------------------------------------------------------------------------------
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-PYTHONS = ["3.11", "3.12", "3.13"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
 def yaml_of(place: str) -> dict[str, Any]:

@@ -45,9 +45,9 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
     An observation is `{"observation": flat vector [O], "action_mask": int8 [A]}`; the mask is all zero for an agent who
     is not to act. With `observation="flat"` it is only the vector, for wrappers that work on arrays; the mask is in
     `infos[agent]["action_mask"]` either way. An illegal action raises IllegalAction and changes nothing, unless
-    `on_illegal` says otherwise. When an episode has ended, `info["ended"]` says why: "terminated", "truncated" or
-    "illegal_action". The environment can be deep-copied and pickled in mid-game. Only one thread at a time may use it:
-    a call during another thread's call raises RuntimeError at once.
+    `on_illegal` says otherwise. After a step `info["ended"]` says why the episode has ended: "terminated", "truncated"
+    or "illegal_action", and "" where it has not. The environment can be deep-copied and pickled in mid-game. Only one
+    thread at a time may use it: a call during another thread's call raises RuntimeError at once.
     """
 
     def __init__(
@@ -284,7 +284,9 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                     self._cumulative_rewards[name] += value
             seat: int = self._seat_to_act(0)
             over = seat == OVER
-            info: dict[str, Any] = {"action_mask": self._no_mask}
+            # Tianshou takes a key that comes at the end only for missing numbers; TorchRL's wrapper reads the first
+            # infos, those of a reset, and takes no text there.
+            info: dict[str, Any] = {"action_mask": self._no_mask, "ended": ""}
             if self._tells:
                 if over or self._deals() != self._dealt:
                     self._look_about()
@@ -311,6 +313,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                 self.agent_selection = self.agents[0]
             else:
                 self._select(seat)
+                self.infos[self.agent_selection]["ended"] = ""
             if self.render_mode == "human":
                 self.render()
         finally:

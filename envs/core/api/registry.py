@@ -119,34 +119,36 @@ def register_game(declared: GameType | str) -> GameType:
     declaration. Raises ValueError for a name that another game has, TypeError or UnknownGame for what is not a game.
     """
     found = catalogue.register_game(declared)
-    register_pettingzoo()
-    register_gymnasium()
+    register_pettingzoo(packages=False)
+    register_gymnasium(packages=False)
     return found
 
 
-def _known() -> Iterator[tuple[str, int, str]]:
+def _known(packages: bool) -> Iterator[tuple[str, int, str]]:
     """Name, version and spec of every game; this package's own are not loaded for it."""
     yield from ((name, version_of(name), name) for name in own_games())
-    yield from ((found.name, found.version, found.spec) for found in catalogue.registered_games())
+    yield from ((found.name, found.version, found.spec) for found in catalogue.registered_games(packages))
 
 
-def register_pettingzoo() -> None:
+def register_pettingzoo(packages: bool = True) -> None:
     """Enter every game into PettingZoo's own registry (`pettingzoo.make("aec", "backalley/poker_duel-v0")`); older
-    versions have none."""
+    versions have none. With `packages` those of other installed packages, too, which it loads: that is left to
+    callers."""
     try:
         from pettingzoo.env_registry import register
         from pettingzoo.env_registry.registration import aec_registry
     except ImportError:
         return
-    for name, version, spec in _known():
+    for name, version, spec in _known(packages):
         id = f"backalley/{name}-v{version}"
         if id not in aec_registry:
             register("aec", id, entry_point="backalley.envs.core.api.registry:make", kwargs={"id": spec})
 
 
-def register_gymnasium() -> None:
-    """Enter every game into Gymnasium's registry: one seat is yours, the others are agents."""
-    for name, version, spec in _known():
+def register_gymnasium(packages: bool = True) -> None:
+    """Enter every game into Gymnasium's registry: one seat is yours, the others are agents. `packages`: see
+    `register_pettingzoo`."""
+    for name, version, spec in _known(packages):
         id = gymnasium_id(name, version)
         if id not in gymnasium.registry:
             gymnasium.register(

@@ -57,7 +57,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
     `buffers` are arrays of the caller's that `time_step` is written to, by their names in TimeStep, for example
     `{"observation": tensor}`: NumPy arrays, also over shared memory, and torch tensors on the CPU, pinned or not. Each
     has the shape and type that TimeStep has there, is C-contiguous and writable, and shares memory with no other. It is
-    cleared at once; nobody else may write to it during a call. Copies of the batch have memory of their own.
+    cleared at once; nobody else may write to it during a call. `use_buffers` changes them. Copies have their own.
 
     Rows, seats and actions are lists, arrays or tensors of whole numbers. Errors are raised before any table has
     changed. Only one thread at a time may use it: a call during another thread's call raises RuntimeError at once.
@@ -169,7 +169,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
             for row in mine.tolist():
                 self.engine.stacked.pop(row, None)
         if opening is None:
-            self._workers.spread(self._open_part, mine)
+            self._workers.spread(lambda thread, rows: self.engine.open_rows(rows, self._decks[thread]), mine)
         else:
             for row in mine.tolist():
                 self.engine.open_one(opening, self._decks[0], row)
@@ -210,9 +210,6 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
             return self.time_step
         finally:
             lock.release()
-
-    def _open_part(self, thread: int, rows: npt.NDArray[np.int64]) -> None:
-        self.engine.open_rows(rows, self._decks[thread])
 
     def _step_part(self, thread: int, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         engine, deck = self.engine, self._decks[thread]
@@ -259,8 +256,8 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
 
     def play_random(self, steps: int, rows: npt.ArrayLike | None = None) -> Played:
         """Play `steps` decisions on each table of `rows` (on all by default), every legal action being equally likely.
-        Return what each seat gained, the episodes that ended and the decisions made; `time_step` then shows the tables
-        after their last decision.
+        Return what each seat gained, the episodes that ended and the decisions made, an entry for each of `rows`, in
+        their order; `time_step`, which has all B tables, then shows them after their last decision.
 
         All happens in compiled code, table after table, without the calls and copies of a `step` for each decision. An
         action is drawn from the table's own stream of choices, which `seed` sets together with its stream of chance and
@@ -454,6 +451,16 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
         return np.array(self._actions(given, self._all if rows is None else self._rows(rows)))
 
     # Copies for callers ---------------------------------------------------------------------------------------------
+
+    @one_thread
+    def use_buffers(self, buffers: Mapping[str, Any]) -> TimeStep:
+        """Write `time_step` to these from now on, arrays by name as in `BatchEnv`. They get what the tables show now,
+        arrays that are not named stay where they are, and earlier ones keep what they hold; to those writes what
+        `for_kernels` gave before. Raises TypeError or ValueError, before anything has changed."""
+        self.engine.use_buffers(buffers)
+        self._step_all = None
+        self._hand_to_callers()
+        return self.time_step
 
     def _hand_to_callers(self) -> None:
         """Hand out views of what the engine shows: mask and seat are copies of those that decide the play."""

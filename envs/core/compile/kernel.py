@@ -18,7 +18,7 @@ import numpy as np
 
 from . import tiering
 from .kernel_cache import KernelCache, name_records_by_fields
-from .tiering import Interpreted, TookTooLong
+from .tiering import Interpreted, TookTooLong, explaining
 from .whole_program import POSSIBLE, WholeProgramDispatcher
 
 P = ParamSpec("P")
@@ -110,7 +110,7 @@ def bind(function: Callable[..., R], *example: Any, at_once: bool = True) -> Cal
     at the next call (see `tiering.py`).
     """
     if not COMPILED:
-        return function
+        return explaining()(function)
     if tiering.MODE == "never":
         return Interpreted(function)  # type: ignore[arg-type]
     kinds = tuple(numba.typeof(value) for value in example)

@@ -60,6 +60,18 @@ class TookTooLong(ArithmeticError):
     """A call took more steps than it may (`guarded.py`)."""
 
 
+@contextlib.contextmanager
+def explaining() -> Iterator[None]:
+    """Errors inside tell of the kernel in which they happened (`kernel_errors.py`)."""
+    try:
+        yield
+    except Exception as error:
+        from .kernel_errors import explain
+
+        explain(error)
+        raise
+
+
 class Interpreted:
     """A kernel as the Python that it was written in. A call takes its time from the budget."""
 
@@ -72,7 +84,7 @@ class Interpreted:
         given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]  # Numba's form of a default
         began = time.thread_time()
         try:
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore"), explaining():
                 return self._function(*given)
         finally:
             _left -= time.thread_time() - began

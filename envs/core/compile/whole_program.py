@@ -31,7 +31,7 @@ from numba.core.registry import CPUDispatcher
 
 from . import tiering
 from .kernel_cache import KernelCache
-from .tiering import Interpreted, runs_as_python
+from .tiering import Interpreted, explaining, runs_as_python
 
 _FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler", object)
 
@@ -211,7 +211,7 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
         return None if known is None else known.entry_point
 
     def entry(self, args: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the machine code for arguments of these Numba types, compiled if needed. Raises Numba's TypingError
+        """Return the machine code for arguments of these Numba types, compiled if needed. Raises KernelError
         where the kernel cannot take them."""
         self._compilation_chain_init_hook()
         with global_compiler_lock:
@@ -219,7 +219,8 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
             known = self.found(args)
             if known is not None:
                 return known
-            self.compile(args)
+            with explaining():
+                self.compile(args)
             callee = self.overloads[args]
             context = callee.target_context
             library = _Library(context.codegen(), f"{callee.library.name}.entry")

@@ -167,17 +167,11 @@ class Engine:
             state=state,
             raw=state.view(np.uint8).reshape(size, -1) if size else np.zeros((0, state.itemsize), np.uint8),
             stream=np.zeros(size, np.uint64),
-            observation=game.records(self.shown.observation),
-            flat=self.shown.observation,
             mask=np.zeros((size, self.num_actions), np.int8),
             seat=np.full(size, OVER, np.int8),
-            reward=self.shown.reward,
-            terminated=self.shown.terminated,
-            truncated=self.shown.truncated,
             decisions=np.zeros(size, np.int32),
             own_decisions=np.zeros((size, game.num_seats), np.int32),
-            shown_mask=self.shown.action_mask,
-            shown_seat=self.shown.seat,
+            **self._written(),
         )
         self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
         """A row and an action, for kernels over rows that play one."""
@@ -197,6 +191,21 @@ class Engine:
             self.history = new_history(game, size)
         self._bound: dict[Any, Callable[..., Any]] = {}
         self._constants = constants_of(game)
+
+    def _written(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a Batch that callers see."""
+        shown = self.shown
+        seen = {"observation": self.game.records(shown.observation), "flat": shown.observation, "reward": shown.reward}
+        ends = {"terminated": shown.terminated, "truncated": shown.truncated}
+        return {**seen, **ends, "shown_mask": shown.action_mask, "shown_seat": shown.seat}
+
+    def use_buffers(self, buffers: Mapping[str, Any]) -> None:
+        """Show to other memory of the caller's what is shown now, and all that follows: see `Memory`."""
+        self.memory = Memory(self.game, self.size, buffers, self.memory)
+        self.shown = self.memory.shown
+        self.batch = self.batch._replace(**self._written())
+        self._step_one = None, None
+        self.lock = self.memory.lock
 
     def call(
         self,

@@ -65,10 +65,13 @@ class Memory:
 
     `buffers` holds those that are the caller's, by their names in TimeStep: NumPy arrays, also over shared memory or a
     file, and torch tensors on the CPU, pinned or not. Each has exactly the shape and type of `layout_of`, is
-    C-contiguous, aligned and writable, and overlaps with no other. The rest is made here.
+    C-contiguous, aligned and writable, and overlaps with no other. The rest is made here, or is that of `before`, which
+    these take the place of, with what it shows.
     """
 
-    def __init__(self, game: Game, size: int, buffers: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, game: Game, size: int, buffers: Mapping[str, Any] | None = None, before: Memory | None = None
+    ) -> None:
         """Raises TypeError or ValueError, before anything has been written."""
         layout = layout_of(game, size)
         if buffers is None:
@@ -83,23 +86,30 @@ class Memory:
                 raise InvalidValue(
                     f"buffers has {name!r}, which is no array of TimeStep; it takes {', '.join(layout)}."
                 )
+        buffers = buffers if before is None else {**before._buffers, **buffers}
         tensors = list[tuple[str, Any, int]]()
         given = {name: _array(name, one, tensors) for name, one in buffers.items()}
         for name, array in given.items():
             _check(name, array, *layout[name])
         _check_apart(given)
-        _check_free(given)
-        self._given = list(given.values())
-        """The caller's arrays, which no other batch may write to while these tables are in use."""
+        _check_free(given, before)
+        self._buffers, self._given = dict(buffers), list(given.values())
+        """The caller's, as they were given and as arrays, which no other batch may write to while these tables are in
+        use."""
+        if before is not None:
+            before.release()
         if given:
             _in_use.add(self)
         # Callers get views of an owner that is used nowhere here: reshaping it, or its base, reshapes nothing that
         # compiled code uses.
-        arrays = {name: given[name][:] if name in given else _zeros(*like) for name, like in layout.items()}
-        self.shown = TimeStep(**arrays)
+        earlier = {} if before is None else before.shown._asdict()
+        now = {name: np.array(earlier[name]) for name in given if name in earlier}
+        made = {name: earlier[name] if name in earlier else _zeros(*like) for name, like in layout.items()}
+        self.shown = TimeStep(**{name: given[name][:] if name in given else made[name] for name in layout})
         for name, array in given.items():
-            array[...] = OVER if name == "seat" else 0
-        self.shown.seat[...] = OVER
+            array[...] = now.get(name, 0)
+        if before is None:
+            self.shown.seat[...] = OVER
         self.lock: Any = _LockOfTensors(tensors) if tensors else threading.RLock()
         """Held by the thread that is in a method of these tables' environment; see `engine.one_thread`."""
 
@@ -180,10 +190,11 @@ def _check_apart(given: Mapping[str, npt.NDArray[Any]]) -> None:
             raise InvalidValue(f"The buffers {name!r} and {other!r} share memory; each takes memory of its own.")
 
 
-def _check_free(given: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Raise ValueError for a buffer to which another batch writes."""
+def _check_free(given: Mapping[str, npt.NDArray[Any]], before: Memory | None) -> None:
+    """Raise ValueError for a buffer to which another batch than that of `before` writes."""
+    others = [array for memory in _in_use if memory is not before for array in memory._given]
     for name, array in given.items():
-        if any(np.may_share_memory(array, other) for memory in _in_use for other in memory._given):
+        if any(np.may_share_memory(array, other) for other in others):
             raise InvalidValue(
                 f"The buffer {name!r} is memory of another batch that is still in use; each batch takes buffers of its "
                 "own. Delete the other one, or close it, before its buffers are used again."

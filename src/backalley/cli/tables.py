@@ -140,9 +140,13 @@ def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float, s
 )
 @click.option("--agent", "own", multiple=True, help="An agent of yours that is offered, too; may be repeated.")
 @click.option("--hint", "adviser", default="search:96:1500", help="The search that values actions.")
+@click.option(
+    "--game", "games", multiple=True, help="A game of yours that is offered, too, by its import path or folder."
+)
 @click.option("--pace", type=Amount(0, 60), default=0.7, help="Seconds before each action of an agent.")
-def serve(host: str, network: bool, folder: Path | None, **settings: Any) -> None:
+def serve(host: str, network: bool, folder: Path | None, games: tuple[str, ...], **settings: Any) -> None:
     """Serve tables to browsers, for people and agents. Tables outlive the server; Ctrl-C ends it."""
+    from backalley.envs.core.game.catalogue import game_type, register_game
     from backalley.web.server import is_of_this_machine, run
 
     if not is_of_this_machine(host) and not network:
@@ -150,4 +154,6 @@ def serve(host: str, network: bool, folder: Path | None, **settings: Any) -> Non
             f"{host} can be reached by others, who may set up tables and let this machine think. There are no "
             "passwords: add --network if you mean that."
         )
+    for game in games:
+        register_game(game_type(game))
     run(folder or Path(click.get_app_dir("backalley")) / "tables", host, **settings)

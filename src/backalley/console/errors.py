@@ -43,6 +43,10 @@ class MissingAttribute(BackAlleyError, AttributeError):
     """Something that an object of another kind has."""
 
 
+class KernelError(BackAlleyError, RuntimeError):
+    """A kernel that cannot run: it names a field that is not there, or cannot be compiled."""
+
+
 class MissingMethod(BackAlleyError, NotImplementedError):
     """A method that a user's class has to define."""
 

@@ -38,6 +38,7 @@ from .play import (
     check_returns,
     check_texts,
 )
+from .reach import check_reach
 from .report import Finding, Report
 from .seeds import check_batch, check_compiled, check_copies, check_seeds, check_state, check_threads
 from .twins import check_twins
@@ -66,6 +67,7 @@ __all__ = [
     "check_masks",
     "check_play",
     "check_playthroughs",
+    "check_reach",
     "check_redraws",
     "check_returns",
     "check_seeds",

@@ -24,6 +24,7 @@ from .play import (
     check_returns,
     check_texts,
 )
+from .reach import check_reach
 from .report import Report, run
 from .seeds import check_batch, check_compiled, check_copies, check_seeds, check_state, check_threads
 from .twins import check_twins
@@ -67,5 +68,6 @@ def check_game(
         "observations": partial(aec.check_aec_observations, table),
         "ends": partial(aec.check_aec_ends, table, steps=_LONG),
         "compiled": partial(check_compiled, found),
+        "reached": partial(check_reach, found),
     }
-    return run(repr(found), checks, seed, seconds, ("vectors", "playthroughs"), progress)
+    return run(repr(found), checks, seed, seconds, ("vectors", "playthroughs", "reached"), progress)

@@ -201,8 +201,10 @@ async def games(table_server: TableServer, session: str, request: Request) -> An
 
 @functools.cache
 def _about(game: Game) -> str:
-    page = (game.type.folder / "README.md").read_text("utf-8")
-    plain = re.sub(r"\[([^]]*)\]\([^)]*\)|\*", r"\1", page.split("\n\n")[1])
+    page = game.type.folder / "README.md"
+    if not page.is_file():
+        return ""
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)|\*", r"\1", page.read_text("utf-8").split("\n\n")[1])
     return " ".join(plain.split()).partition(". ")[0] + "."
 
 

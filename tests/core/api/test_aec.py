@@ -219,9 +219,13 @@ def test_info_says_why_an_episode_ended(game: Game) -> None:
     env = backalley.make(game)
     env.reset(seed=2)
     random = np.random.default_rng(2)
-    while env.engine.batch.seat[0] != OVER:
-        assert not any("ended" in info for info in env.infos.values())
+    assert not any("ended" in info for info in env.infos.values())
+    while True:
+        before = env.agent_selection
         env.step(random_action(env, random))
+        if env.engine.batch.seat[0] == OVER:
+            break
+        assert env.infos[before]["ended"] == env.last()[4]["ended"] == ""
     why = "terminated" if env.terminations["player_0"] else "truncated"
     assert {info["ended"] for info in env.infos.values()} == {why}
 

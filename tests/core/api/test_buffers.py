@@ -137,6 +137,90 @@ def test_what_is_written_to_a_buffer_decides_nothing(game: Game) -> None:
             assert np.array_equal(array, getattr(twin.time_step, name)), name
 
 
+@pytest.mark.parametrize("settings", [{}, {"num_threads": 2}, {"delayed_rewards": True}, {"events": True}], ids=str)
+@BY_NAME
+def test_buffers_take_turns(game: Game, settings: dict[str, Any]) -> None:
+    """The tables play on as they would, and each step is left as it was in the memory that it was written to."""
+    first, second = arrays_of(game, np.empty), arrays_of(game, np.empty)
+    batch, twin = BatchEnv(game, SIZE, seed=3, buffers=first, **settings), BatchEnv(game, SIZE, seed=3, **settings)
+    step, other = batch.reset(), twin.reset()
+    random = np.random.default_rng(3)
+    for now, before in [(second, first), (first, second)] * 15:
+        left = {name: array.copy() for name, array in before.items()}
+        step = batch.use_buffers(now)
+        assert step is batch.time_step
+        assert all(np.array_equal(mine, its) for mine, its in zip(step, other, strict=True))
+        actions = random_actions(other.action_mask, random)
+        step, other = batch.step(actions), twin.step(actions)
+        for name, array in now.items():
+            assert np.array_equal(array, getattr(other, name)), name
+            assert np.shares_memory(array, getattr(step, name))
+            assert np.array_equal(before[name], left[name]), name
+    batch.use_buffers(second)
+    if settings.keys() <= {"num_threads"}:
+        batch.play_bot(20)
+        twin.play_bot(20)
+    assert all(np.array_equal(second[name], array) for name, array in twin.time_step._asdict().items())
+    assert batch.engine.batch.raw.tobytes() == twin.engine.batch.raw.tobytes()
+
+
+def test_a_rollout_is_written_where_it_is_kept() -> None:
+    """Arrays that are not named stay where they are."""
+    game, length = SEVERAL, 12
+    kept = np.zeros((length + 1, SIZE, game.observation_size), game.observation_base)
+    seats = np.zeros(SIZE, np.int8)
+    batch, twin = BatchEnv(game, SIZE, seed=3, buffers={"seat": seats}), BatchEnv(game, SIZE, seed=3)
+    step, other = batch.reset(), twin.reset()
+    for place in range(length + 1):
+        step = batch.use_buffers({"observation": kept[place]})
+        assert np.array_equal(kept[place], other.observation)
+        assert np.shares_memory(step.seat, seats)
+        assert np.array_equal(seats, other.seat)
+        actions = other.action_mask.argmax(1)
+        other = twin.step(actions)
+        batch.step(actions)
+    assert np.array_equal(kept[-1], other.observation)
+
+
+def test_buffers_that_were_left_are_free() -> None:
+    game = SEVERAL
+    first, second = arrays_of(game, np.empty), arrays_of(game, np.empty)
+    batch = BatchEnv(game, SIZE, seed=0, buffers=first)
+    batch.use_buffers({**first, "seat": second["seat"]})
+    batch.use_buffers({"seat": second["seat"]})  # again
+    with pytest.raises(ValueError, match="'seat' is memory of another batch that is still in use"):
+        BatchEnv(game, SIZE, buffers={"seat": second["seat"]})
+    BatchEnv(game, SIZE, buffers={"seat": first["seat"]}).close()
+    batch.reset()
+    before = batch.engine.batch.raw.tobytes(), {name: array.copy() for name, array in batch.time_step._asdict().items()}
+    overlapping = np.frombuffer(first["observation"], np.int8)[:SIZE]
+    for wrong, says in (
+        ({"seat": overlapping}, "'observation' and 'seat' share memory|'seat' and 'observation'"),
+        ({"seat": first["seat"], "mask": first["action_mask"]}, "no array of TimeStep"),
+        ({"seat": first["seat"][:-1]}, "has shape"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            batch.use_buffers(wrong)
+    assert batch.engine.batch.raw.tobytes() == before[0]
+    assert all(np.array_equal(array, before[1][name]) for name, array in batch.time_step._asdict().items())
+    batch.close()
+    BatchEnv(game, SIZE, buffers={**first, "seat": second["seat"]}).close()
+
+
+def test_a_tensor_takes_the_place_of_an_array() -> None:
+    torch = pytest.importorskip("torch", reason=NO_TORCH)
+    game = SEVERAL
+    batch = BatchEnv(game, SIZE, seed=0, buffers=arrays_of(game, np.empty))
+    batch.reset()
+    tensor = torch.from_numpy(np.zeros((SIZE, game.num_actions), np.int8)).clone()
+    actions = batch.use_buffers({"action_mask": tensor}).action_mask.argmax(1)
+    assert np.array_equal(tensor.numpy().argmax(1), actions)
+    batch.use_buffers({"seat": np.zeros(SIZE, np.int8)})
+    tensor.share_memory_()
+    with pytest.raises(RuntimeError, match="torch has moved the buffer 'action_mask'"):
+        batch.step(actions)
+
+
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     array.flags.writeable = False
     return array

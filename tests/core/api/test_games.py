@@ -6,12 +6,17 @@ import copy
 import dataclasses
 import pickle
 import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 
 import backalley
+from backalley.envs.core.files import gate
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.rules.record import field
@@ -170,3 +175,96 @@ def test_the_named_parts_of_an_observation_are_its_record(game: backalley.Game) 
             covered[place.start : place.stop] += 1
         assert (covered == 1).all()
         step = batch.step(step.action_mask.argmax(1))
+
+
+# Games of installed packages -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
+    """Installs a package that offers games: writes what an installer writes, beside the packages of this Python."""
+
+    def write(package: str, games: str) -> None:
+        folder = tmp_path / f"{package}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[backalley.games]\n{games}\n")
+        catalogue._offered.cache_clear()
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(catalogue, "_registered", {})
+    yield write
+    catalogue._offered.cache_clear()
+
+
+KUHN = "kuhn = backalley.examples.kuhn"
+
+
+def test_games_of_installed_packages_have_names_too(install: Callable[[str, str], None]) -> None:
+    install("mycards", f"{KUHN}\nleduc = backalley.examples.leduc:GAME")
+    assert {"kuhn", "leduc", "pitch"} <= set(backalley.game_names())
+    assert backalley.game("kuhn-v0", first=1) == kuhn.GAME.bind(first=1)
+    assert backalley.game("leduc").title == "Leduc poker"
+    assert {found.name for found in backalley.games()} >= {"kuhn", "leduc", "pitch"}
+    assert gate.game_in({"game": "kuhn", "version": 0, "options": {}}) == kuhn.GAME.bind()
+    with pytest.raises(backalley.UnknownGame, match="kuhn is here in version 0"):
+        backalley.game("kuhn-v1")
+    gymnasium.registry.pop("backalley/Kuhn-v0", None)
+    backalley.register_gymnasium()
+    assert gymnasium.make("backalley/Kuhn-v0", opponent="random").unwrapped.game == kuhn.GAME.bind()
+    assert backalley.register_game("backalley.examples.kuhn") is kuhn.GAME
+    assert backalley.game("kuhn").type is kuhn.GAME
+
+
+def test_a_name_belongs_to_one_package(install: Callable[[str, str], None]) -> None:
+    install("mycards", KUHN)
+    with pytest.raises(ValueError, match="The package mycards has a game named 'kuhn' already"):
+        backalley.register_game(dataclasses.replace(high_card.GAME, name="kuhn"))
+    install("yours", "kuhn = yours.kuhn")
+    with pytest.raises(backalley.UnknownGame) as both:
+        backalley.game("kuhn")
+    for said in ("mycards", "yours", "uninstall one", "backalley.examples.kuhn", "yours.kuhn"):
+        assert said in str(both.value)
+    assert backalley.game("pitch").name == "pitch"
+    with pytest.warns(UserWarning, match="kuhn cannot be loaded: UnknownGame: The packages"):
+        assert "kuhn" not in [found.name for found in backalley.games()]
+
+
+def test_a_name_of_ours_stays_ours(install: Callable[[str, str], None]) -> None:
+    install("mycards", "Pitch = mycards.pitch\nkuhn = backalley.examples.leduc\nnone = mycards.none")
+    with pytest.warns(UserWarning, match="The package mycards offers a game named 'Pitch', as one of the package back"):
+        assert "Pitch" not in backalley.game_names()
+    assert backalley.game("Pitch").type.module == "backalley.envs.pitch.game"
+    with pytest.raises(backalley.UnknownGame, match="by the name 'kuhn'; its name is 'leduc'"):
+        backalley.game("kuhn")
+    with pytest.raises(backalley.UnknownGame, match="no module 'mycards' can be imported"):
+        backalley.game("none")
+
+
+def test_another_process_knows_them_and_imports_none_before_it_is_named(
+    install: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    install("mycards", KUHN)
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import backalley
+from backalley.envs.core.files import gate
+from backalley.envs.core.files import gate
+from backalley.envs.core.game import catalogue
+
+backalley.make("pitch")
+assert not catalogue._offered.cache_info().currsize, "reading what is installed takes long"
+assert "kuhn" in backalley.game_names()
+for name in ("backalley.examples.kuhn", "mycards"):
+    try:
+        gate.game_in({{"game": name, "version": 0, "options": {{}}}})
+    except ValueError as error:
+        assert "no game" in str(error), error
+    else:
+        raise AssertionError("a file named a module")
+assert "backalley.examples.kuhn" not in sys.modules
+print(backalley.game("kuhn").title)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "Kuhn poker\n", done.stderr

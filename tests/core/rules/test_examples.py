@@ -1,4 +1,4 @@
-"""Kuhn and Leduc poker, Liar's Dice: what every game keeps, and their published figures."""
+"""Kuhn and Leduc poker, Liar's Dice, Schnapsen: what every game keeps, and published figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from backalley.envs.core.game.game import Game
 from backalley.testing.report import NOT_TRIED
 
 KUHN, LEDUC, DICE = (backalley.game(f"backalley.examples.{name}") for name in ("kuhn", "leduc", "liars_dice"))
-EACH = pytest.mark.parametrize("game", [KUHN, LEDUC, DICE], ids=lambda game: game.name)
+SCHNAPSEN = backalley.game("backalley.examples.schnapsen")
+EACH = pytest.mark.parametrize("game", [KUHN, LEDUC, DICE, SCHNAPSEN], ids=lambda game: game.name)
 
 
 @EACH
@@ -47,6 +48,16 @@ def test_they_are_found_by_their_import_paths_alone(game: Game) -> None:
     with pytest.raises(backalley.UnknownGame):
         backalley.game(game.name)
     assert game.spec == f"backalley.examples.{game.name}"
+
+
+def test_each_rule_of_schnapsen_has_a_case() -> None:
+    assert "; 7 of 7 §." in testing.check_reach(SCHNAPSEN)
+
+
+@pytest.mark.slow
+def test_the_bot_of_schnapsen_beats_random_play() -> None:
+    report = backalley.evaluate(SCHNAPSEN, ["bot", "random"], deals=400)
+    assert report.agents[0].mean_return.low > 0.2
 
 
 @pytest.mark.slow
