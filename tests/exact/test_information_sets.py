@@ -12,8 +12,7 @@ import pytest
 import backalley
 from backalley.benchmarks.exact import walk
 from backalley.benchmarks.exact.deals import deals_of, next_deal
-from backalley.benchmarks.exact.information_sets import count_information_sets
-from backalley.benchmarks.exact.walk import DEALS, TooLarge, Walk
+from backalley.benchmarks.exact.walk import DEALS, TooLarge, Walk, count_information_sets
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.examples.leduc import GAME as LEDUC
 from backalley.examples.liars_dice import GAME as DICE

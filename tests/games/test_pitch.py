@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.benchmarks.exact.information_sets import count_information_sets
+from backalley.benchmarks.exact.walk import count_information_sets
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED

@@ -1,4 +1,4 @@
-"""What went wrong in a kernel, told in the words of who wrote it: which kernel, its §, the line and the field."""
+"""What went wrong in a kernel, in the words of who wrote it: which kernel, its §, the line and the field."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def explain(error: Exception) -> None:
         meant = did_you_mean(name, known, repr)
         raise KernelError(f"In {where}, {_owner(lines, name)} has no field {name!r}{has}.{meant}") from error
     if type(error).__module__.startswith("numba."):
-        told = str(error).partition("\n\n")[0].splitlines()
-        said = " ".join(" ".join(line for line in told if not line.startswith("Failed in ")).split())
+        lines = str(error).partition("\n\n")[0].splitlines()
+        said = " ".join(" ".join(line for line in lines if not line.startswith("Failed in ")).split())
         raise KernelError(f"What {where} does cannot be compiled. Numba says: {said}") from error
     if not hasattr(error, "__notes__"):
         error.add_note(f"In {where}.")
@@ -74,9 +74,9 @@ def _lines(error: Exception, frames: Sequence[_Frame]) -> Iterator[Line]:
 
 def _where(lines: Sequence[Line]) -> str:
     """The kernel that failed and, where it is one of the core, the game's kernel that called it."""
-    told = [(kernel, file) for file, line in lines if (kernel := _kernel_at(file, line))]
-    of_game = next((kernel for kernel, file in told if not file.is_relative_to(_CORE)), "")
-    inner = told[0][0] if told else "a kernel"
+    named = [(kernel, file) for file, line in lines if (kernel := _kernel_at(file, line))]
+    of_game = next((kernel for kernel, file in named if not file.is_relative_to(_CORE)), "")
+    inner = named[0][0] if named else "a kernel"
     return f"{inner}, called by {of_game}" if of_game not in ("", inner) else inner
 
 

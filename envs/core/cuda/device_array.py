@@ -22,7 +22,7 @@ class DeviceArray:
     """An array on the device. `torch.from_dlpack(array)`, `torch.as_tensor(array, device="cuda")`, CuPy and JAX take
     it without a copy, by DLPack or by `__cuda_array_interface__`; `copy_to_host()` returns a NumPy array.
 
-    Work on it is ordered by CUDA's legacy default stream, on which torch works too unless it is told otherwise.
+    Work on it is ordered by CUDA's legacy default stream, on which torch works too unless it is given another.
     """
 
     def __init__(self, array: Any, number: int) -> None:

@@ -72,8 +72,8 @@ def _assembled(text: str, target: str, what: str) -> Compiled:
 def reason(error: Exception) -> str:
     """Return in a few words why a kernel was not compiled, of what numba says in many."""
     said = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in said if not line.startswith(("Failed in", "During", ">>>", "File", "<source"))]
-    return (told or said or [type(error).__name__])[0].split(" found for signature")[0].rstrip(".:")
+    kept = [line for line in said if not line.startswith(("Failed in", "During", ">>>", "File", "<source"))]
+    return (kept or said or [type(error).__name__])[0].split(" found for signature")[0].rstrip(".:")
 
 
 _SAID = ("registers", "bytes stack frame", "bytes spill stores", "bytes spill loads")

@@ -111,7 +111,7 @@ def playthrough(game: Game, seed: int, bot: str | None, out: Path | None) -> Non
 @json_option
 def count(game: Game, most: int, path: Path | None) -> None:
     """Count the deals, histories and information sets of a small GAME, by walking through all of them."""
-    from backalley.benchmarks.exact.information_sets import count_information_sets as run
+    from backalley.benchmarks.exact.walk import count_information_sets as run
 
     check_place(path)
     with progress_bar("information sets") as progress:
