@@ -7,6 +7,7 @@ from .play import (  # noqa: F401
     chaos,
     cluster_check,
     events_cost,
+    instructions,
     mutants,
     openspiel_check,
     sequential_checks,
