@@ -6,6 +6,7 @@ from .play import (  # noqa: F401
     against,
     chaos,
     cluster_check,
+    decision_parts,
     events_cost,
     instructions,
     mutants,
