@@ -1,13 +1,17 @@
-"""The measurement of what events cost."""
+"""The measurement of what events cost, and the memory asked for ahead, which makes them cheap."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from backalley.benchmarks.studies.play import events_cost as measured
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.compile.prefetch import prefetch
 from tests.common.commands import run
 
 
@@ -31,3 +35,16 @@ def test_the_command_compares_tables_with_events_and_without(tmp_path: Path, mon
     assert found["ratio"]["mean"] == pytest.approx(0.8)
     assert "0.80" in done.output
     assert f"Again: backalley dev study events backalley.examples.kuhn --pairs 3 --json {path}" in done.output
+
+
+@kernel
+def ask(entries: npt.NDArray[np.int16], row: int, at: int) -> None:
+    prefetch(entries, row, at)
+
+
+@pytest.mark.parametrize("at", [0, -1, 10**6])
+def test_memory_asked_for_ahead_stays_as_it_is(at: int) -> None:
+    """Also at places that do not exist: a table's next event may be the first of a row that is yet to be made."""
+    entries = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
+    ask(entries, 1, at)
+    assert entries.tolist() == np.arange(24).reshape(2, 3, 4).tolist()

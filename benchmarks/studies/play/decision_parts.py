@@ -22,7 +22,6 @@ from backalley.envs.core.api.compiled_play import (
     step_table,
     table_names,
 )
-from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import Bound, kernel, specialise, template, unbound
 
@@ -31,7 +30,6 @@ from ...figures.result_kinds import Columns, Kept, lines
 from ...speed.random_play import RandomPlay, draw, episode_length
 from ..runner import GAMES, Progress, count, quiet, study
 
-TAKEN_APART = ("pitch", "bezique", "twenty_one")
 TABLES = {1: 3000, 64: 400, 4096: 40}
 """Steps that are played again, by the number of tables."""
 _POSITIONS, _STREAMED = 4096, 2**26
@@ -122,9 +120,8 @@ class DecisionParts(
 
 @study("parts", DecisionParts, GAMES, count("--repeats", 7, "Times that each is timed; the least counts."))
 def decision_parts(games: Sequence[Game], *, repeats: int, progress: Progress = quiet) -> Found:
-    """Take apart what a decision of GAMES costs, by default of pitch, bezique and twenty_one, in batches of 1, 64 and
-    4,096 tables."""
-    rows, games = list[dict[str, Any]](), games or [game_of(name) for name in TAKEN_APART]
+    """Take apart what a decision of GAMES costs, by default of all, in batches of 1, 64 and 4,096 tables."""
+    rows = list[dict[str, Any]]()
     streamed = np.zeros(_STREAMED, np.uint8)
     a_byte = _least(lambda: streamed.fill(0), repeats) / _STREAMED
     for number, game in enumerate(games):

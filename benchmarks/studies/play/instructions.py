@@ -35,7 +35,6 @@ from ...figures.formatting import Found, changed, title
 from ...figures.result_kinds import Columns, Files, Kept, lines
 from ..runner import GAMES, Progress, quiet, study
 
-COUNTED = ("pitch", "bezique", "twenty_one")
 TOLERANCE = 1.03
 """How many times the kept number is noticed."""
 STEPS = 100
@@ -65,9 +64,10 @@ def _batch(game: Game, **settings: bool) -> Play:
 
 
 def _aec(game: Game) -> Play:
-    env, played, actions = game.make(), iter(()), list[int | None]()
+    env, actions = game.make(), list[int]()
+    played = iter(actions)
 
-    def play(choose: Callable[[Any], int | None]) -> None:
+    def play(choose: Callable[[Any], int]) -> None:
         for _ in range(10 * STEPS):
             observation, _, terminated, truncated, _ = env.last()
             if terminated or truncated:
@@ -127,8 +127,8 @@ class Instructions(
 
 @study("instructions", Instructions, GAMES)
 def instructions(games: Sequence[Game], *, progress: Progress = quiet) -> Found:
-    """Count the instructions of a decision of GAMES, by default pitch, bezique and twenty_one, under valgrind, and name
-    what takes noticeably more than in the kept results: the exit code is then 1.
+    """Count the instructions of a decision of GAMES, by default all, under valgrind, and name what takes noticeably
+    more than in the kept results: the exit code is then 1.
 
     Raises ValueError where there is no valgrind, or the processor is of another family than x86-64.
     """
@@ -137,8 +137,8 @@ def instructions(games: Sequence[Game], *, progress: Progress = quiet) -> Found:
             "Instructions are counted by valgrind on an x86-64 processor; install it (apt install valgrind) there."
         )
     rows = list[dict[str, Any]]()
-    for number, game in enumerate(games or map(game_of, COUNTED)):
-        progress(number, len(games or COUNTED), game.name)
+    for number, game in enumerate(games):
+        progress(number, len(games), game.name)
         rows += [{"game": game.id, "options": game.changed_options, **row} for row in _of_game(game)]
     kept = {_place(row): row["instructions"] for row in read_json(_RESULTS)["rows"]} if _RESULTS.exists() else {}
     dearer = [

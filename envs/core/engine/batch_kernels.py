@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import kernel
-from ..compile.native import Kept
+from ..compile.kernel import Kept, kernel
 from ..compile.templates import template, unbound
 from ..rules import rng
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidCall
 
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import kernel, passing
-from ..compile.native import Kept, prefetch
+from ..compile.kernel import Kept, kernel, passing
+from ..compile.prefetch import prefetch
 from ..compile.templates import template, unbound
 from ..game.game import Game, GameType
 from ..rules import events

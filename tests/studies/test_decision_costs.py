@@ -1,4 +1,4 @@
-"""Counted instructions: what is compared with the kept results, and what is played."""
+"""What a decision costs: instructions that are counted, and nanoseconds of its parts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import backalley
+from backalley.benchmarks.studies.play import decision_parts as parts
 from backalley.benchmarks.studies.play import instructions as counted
 from tests.common.commands import run
 
@@ -64,3 +65,30 @@ def test_the_same_decisions_are_played_again() -> None:
         play()
     number, _, play = counted.PLAYS["decision of `search:8`"](game)
     assert number == len(play()) == 16
+
+
+def test_a_decision_is_taken_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts and the rest are the kernel, and Python and the kernel are the whole; steps are played again exactly."""
+    monkeypatch.setattr(parts, "TABLES", {1: 20, 8: 5})
+    monkeypatch.setattr(parts, "_POSITIONS", 32)
+    monkeypatch.setattr(parts, "_STREAMED", 1 << 16)
+    played = []
+
+    def least(run: Any, repeats: int, before: Any = lambda: None) -> float:
+        """Each takes as many nanoseconds as it is late in the order of what is timed."""
+        before()
+        run()
+        played.append(run)
+        return float(1000 * len(played))
+
+    monkeypatch.setattr(parts, "_least", least)
+    path = tmp_path / "parts.json"
+    done = run("dev", "study", "parts", GAME, "--json", str(path))
+    assert done.exit_code == 0, done.output
+    found = json.loads(path.read_text())["rows"]
+    assert [row["tables"] for row in found] == [1, 8]
+    for row in found:
+        kernel = sum(row[name] for name in ("step", "legal", "observe", "zero", "shuffle", "rest"))
+        assert kernel + row["python"] == pytest.approx(row["together"])
+        assert row["writing"] > 0
+    assert "writing alone" in done.output

@@ -1,4 +1,4 @@
-"""Arguments kept between calls, and memory asked for ahead of its use."""
+"""Arguments that machine code finds laid out, call after call."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.envs.core.compile.kernel import bind, kernel
-from backalley.envs.core.compile.native import Kept, prefetch
+from backalley.envs.core.compile.kernel import Kept, bind, kernel
 
 
 class Settings(NamedTuple):
@@ -62,16 +61,3 @@ def test_kernels_find_what_was_kept(flag: bool, copied: bool) -> None:
     assert kept.values[3][0][1, 2] == 77
     if copied:
         assert source.values[3][0][1, 2] == 12, "the source's memory is its own"
-
-
-@kernel
-def ask(entries: npt.NDArray[np.int16], row: int, at: int) -> None:
-    prefetch(entries, row, at)
-
-
-@pytest.mark.parametrize("at", [0, -1, 10**6])
-def test_memory_asked_for_ahead_stays_as_it_is(at: int) -> None:
-    """Also at places that do not exist: a table's next event may be the first of a row that is yet to be made."""
-    entries = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
-    ask(entries, 1, at)
-    assert entries.tolist() == np.arange(24).reshape(2, 3, 4).tolist()
