@@ -233,7 +233,8 @@ def points_gained(
     so_far: npt.NDArray[np.float64],
 ) -> float:  # fmt: skip
     """Return what a seat gains by an action on the one table of `scratch` and by what follows."""
-    gained: float = play_on(CONTINUES(learner), options, scratch, deck, limit, key, seat, action)
+    by, no_plan = CONTINUES(learner), deck.cards[:0]
+    gained: float = play_on(by, options, scratch, deck, limit, key, seat, action, no_plan)
     return gained
 
 

@@ -34,7 +34,7 @@ from .tables import Tables
 _LET_PASS = ("options",)
 """PettingZoo's own `api_test` resets with `options={"options": 1}`."""
 _BY_CHANCE = ResetOptions()
-_OWN = ("_views", "_seat_to_act", "_place", "_seen", "_scratch")
+_OWN = ("_views", "_memory", "_nothing", "_place", "_seen", "_scratch")
 """Attributes that a copy makes for itself."""
 _NOBODY = "Nobody is at the table: the game is over or was never begun; call reset()."
 
@@ -98,7 +98,6 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         self._no_mask = np.zeros(game.num_actions, np.int8)
         self._no_mask.flags.writeable = False
         self._zeros = dict.fromkeys(self.possible_agents, 0.0)
-        self._nothing = list(self._zeros.values())
         self._begun = False
         self._tells = game.type.open_info is not None
         self._open: dict[str, Any] = {}
@@ -116,7 +115,9 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         """Set views of the engine's arrays of the one table: indexing a row at each step costs a twentieth of it."""
         batch = self.engine.batch
         self._views = batch.flat[0], batch.mask[0], batch.reward[0]
-        self._seat_to_act = batch.seat.item
+        self._memory = batch.seat.data, self._views[1].data, self._views[2].data.cast("B")
+        """Seat, mask and reward as Python reads them in half the time."""
+        self._nothing = bytes(self._memory[2])
         self._place = np.zeros(1, np.int64), np.zeros(1, np.int64)
         flat = np.zeros_like(batch.flat)
         self._seen = self.game.records(flat), flat
@@ -185,7 +186,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
             self._look_about()
         info: dict[str, Any] = {"action_mask": self._no_mask, **self._open}
         self.infos: dict[str, dict[str, Any]] = {agent: info.copy() for agent in self.agents}
-        self._select(self._seat_to_act(0))
+        self._select(self._memory[0][0])
 
     def _select(self, seat: int) -> None:
         """Begin a seat's turn."""
@@ -216,7 +217,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
             seat = self._seat_of[agent]
         except (KeyError, TypeError):
             raise self._nobody(agent) from None
-        if seat == self._seat_to_act(0):
+        if seat == self._memory[0][0]:
             vector, mask, _ = self._views
             return vector.copy() if self._flat else {"observation": vector.copy(), "action_mask": mask.copy()}
         self._check_begun("observe()")
@@ -259,30 +260,29 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                     raise self.engine.refuse(0, action)
                 self._was_dead_step(None)
                 return
-            engine, (_, mask, reward) = self.engine, self._views
+            engine, (seats, mask, reward) = self.engine, self._memory
             number = action if type(action) is int else whole(action)
             if number is None:
                 raise InvalidType(
                     f"The action is {action!r}; it must be a whole number of 0..{engine.num_actions - 1}."
                 )
             refused = None
-            if not 0 <= number < engine.num_actions or not mask[number]:
-                refused = self._illegal(number)
-            else:
+            if 0 <= number < engine.num_actions and mask[number]:
                 self._actions.append(number)
                 engine.move_one(number, self._deck)
+            else:
+                refused = self._illegal(number)
             if self._refused:
                 self._refused.pop(agent, None)
             if refused is not None and self.on_illegal == "random":
                 self._refused[agent] = refused
-            gained = reward.tolist()
             self._cumulative_rewards[agent] = 0.0
             self.rewards = self._zeros.copy()
-            if gained != self._nothing:
-                self.rewards = dict(zip(self.possible_agents, gained, strict=True))
+            if reward != self._nothing:
+                self.rewards = dict(zip(self.possible_agents, self._views[2].tolist(), strict=True))
                 for name, value in self.rewards.items():
                     self._cumulative_rewards[name] += value
-            seat: int = self._seat_to_act(0)
+            seat: int = seats[0]
             over = seat == OVER
             # Tianshou takes a key that comes at the end only for missing numbers; TorchRL's wrapper reads the first
             # infos, those of a reset, and takes no text there.
@@ -336,7 +336,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
     def refresh(self) -> None:
         """Show the table as its state is, after the caller has written to `arrays`; it has to be in play."""
         self.engine.show_one()
-        self._select(self._seat_to_act(0))
+        self._select(self._memory[0][0])
 
     @one_thread
     def render(self) -> str | npt.NDArray[np.uint8] | None:

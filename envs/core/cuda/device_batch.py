@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.errors import NumbaError
 
-from backalley.console import compile_notice
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue, MissingAttribute
 
 from ..api.row_copies import TableChecks
 from ..api.states import KEPT, States, redrawn, states_of
 from ..api.vector import BatchEnv
+from ..compile.tiering import announced
 from ..engine.batch_play import Played, bot_of, fork_choices, random_act
 from ..engine.engine import Engine, IllegalAction, illegal_action, one_thread, streams_of
 from ..engine.time_step import TimeStep
@@ -92,7 +92,7 @@ class CudaBatch(TableChecks):
         """Launch a CUDA kernel, by default with a thread for each table."""
         threads = threads or self.num_envs
         block = min(THREADS, threads)
-        with compile_notice.announced():
+        with announced():
             row_kernels(self.game, act)[name][-(-threads // block), block](*(_argument(one) for one in args))
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import kernel
+from ..compile.kernel import Kept, kernel
 from ..compile.templates import template, unbound
 from ..rules import rng
 
@@ -172,8 +172,9 @@ def report(batch: Batch, limit: int, row: int) -> bool:
 
 
 @template
-def open_rows(options: Any, batch: Batch, deck: Deck, start_outcomes: int, rows: IntArray) -> None:
-    """Begin a new episode on each table of `rows`, up to its first decision."""
+def open_rows(kept: Kept, rows: IntArray) -> None:
+    """Begin a new episode on each table of `rows`, up to its first decision. `Engine.kept` has the rest."""
+    options, batch, deck, start_outcomes, _limit, _autoreset, _checked = kept.values
     for row in rows:
         begin(options, batch, start_outcomes, row)
         deal_out(options, batch, deck, row)
@@ -212,21 +213,11 @@ def step_table(
 
 
 @template
-def step_rows(
-    options: Any,
-    batch: Batch,
-    deck: Deck,
-    start_outcomes: int,
-    limit: int,
-    autoreset: bool,
-    checked: bool,
-    rows: IntArray,
-    given: IntArray,
-    chosen: IntArray,
-) -> int:
+def step_rows(kept: Kept, rows: IntArray, given: IntArray, chosen: IntArray) -> int:
     """Play `given[k]` on table `rows[k]`; where an episode ends and `autoreset` is set, begin the next. If one of them
     is not legal, play none, and return the first such k, else -1; `chosen` [n] is written to. Where the caller has
-    `checked` that they are legal, `chosen` has them."""
+    `checked` that they are legal, `chosen` has them. `Engine.kept` has the rest."""
+    options, batch, deck, start_outcomes, limit, autoreset, checked = kept.values
     bad = -1 if checked else all_legal(batch.mask, rows, given, chosen)
     if bad < 0:
         for k in range(rows.shape[0]):

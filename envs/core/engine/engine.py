@@ -13,7 +13,7 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import bind, passing, sources_of, uncompiled
+from ..compile.kernel import Kept, bind, passing, sources_of, uncompiled
 from ..compile.templates import specialise
 from ..compile.tiering import Interpreted, compile_from_now_on
 from ..game.arguments import whole
@@ -175,8 +175,8 @@ class Engine:
         )
         self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
         """A row and an action, for kernels over rows that play one."""
-        self._step_one: tuple[Deck | None, Callable[[], int] | None] = None, None
-        """What plays that action there, with a deck."""
+        self._step_one: tuple[Deck | None, Callable[[], Any]] = None, int
+        """A deck, and what plays that action there with it."""
         self.acting: npt.NDArray[np.int8] = state["seat"]
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
         self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
@@ -190,6 +190,7 @@ class Engine:
 
             self.history = new_history(game, size)
         self._bound: dict[Any, Callable[..., Any]] = {}
+        self._kept: dict[tuple[int, bool, bool], Kept] = {}
         self._constants = constants_of(game)
 
     def _written(self) -> dict[str, npt.NDArray[Any]]:
@@ -237,23 +238,30 @@ class Engine:
 
     def open_rows(self, rows: npt.NDArray[np.int64], deck: Deck) -> None:
         """Begin new episodes, each on its table's stream."""
+        kept = self.kept(deck)
         if self.history is not None:
-            kept = self.history.for_one_thread(self.game)
-            fixed = self.options, self.batch, kept, deck, self.start_outcomes
-            self.call("open_rows_logged", *fixed, rows, of=logged_kernels)
+            self.call("open_rows_logged", kept, self.history.for_one_thread(self.game), rows, of=logged_kernels)
             return
-        self.call("open_rows", self.options, self.batch, deck, self.start_outcomes, rows)
+        self.call("open_rows", kept, rows)
 
     def step_rows(
         self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: Deck, autoreset: bool
     ) -> None:
         """Play legal actions. Where events are kept, the caller has called `make_room`."""
-        rest = deck, self.start_outcomes, self.limit, autoreset, True, rows, actions, actions
+        kept = self.kept(deck, autoreset, True)
         if self.history is not None:
-            kept = self.history.for_one_thread(self.game)
-            self.call("step_rows_logged", self.options, self.batch, kept, *rest, of=logged_kernels)
+            history = self.history.for_one_thread(self.game)
+            self.call("step_rows_logged", kept, history, rows, actions, actions, of=logged_kernels)
             return
-        self.call("step_rows", self.options, self.batch, *rest)
+        self.call("step_rows", kept, rows, actions, actions)
+
+    def kept(self, deck: Deck, autoreset: bool = False, checked: bool = True) -> Kept:
+        """Return what `open_rows` and `step_rows` take beside rows and actions, the same object each time."""
+        key = id(deck.cards), autoreset, checked
+        if key not in self._kept:
+            fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
+            self._kept[key] = Kept.of(*fixed, autoreset, checked)
+        return self._kept[key]
 
     def stepper(
         self, rows: npt.NDArray[np.int64], deck: Deck, autoreset: bool, checked: bool
@@ -263,8 +271,7 @@ class Engine:
         entry = self._bound.get("step_rows")
         if entry is None or self.history is not None:
             return None
-        fixed = self.options, self.batch, deck, self.start_outcomes, self.limit, autoreset, checked, rows
-        return functools.partial(entry, *fixed)
+        return functools.partial(entry, self.kept(deck, autoreset, checked), rows)
 
     def make_room(self, used: int = 0) -> None:
         """Get memory for the events of one more action at each table, with `used` events or more there already. Raises
@@ -299,6 +306,12 @@ class Engine:
 
     def move_one(self, action: int, deck: Deck, row: int = 0) -> None:
         """Play one legal action on one table, and the deals after it, given packs first."""
+        rows, actions = self._one
+        rows[0], actions[0] = row, action
+        its, step_it = self._step_one
+        if its is deck and not self.stacked:
+            step_it()
+            return
         if self.history is not None:
             self.make_room()
         if row in self.stacked:
@@ -306,15 +319,10 @@ class Engine:
             self._deal_out_one(deck, row)
             self.finish_one(row)
             return
-        rows, actions = self._one
-        rows[0], actions[0] = row, action
-        its, step_it = self._step_one
-        if its is deck and step_it is not None:
-            step_it()
-            return
         self.step_rows(rows, actions, deck, False)
         step = self.stepper(rows, deck, False, True)
-        self._step_one = deck, step and functools.partial(step, actions, actions)
+        if step is not None:
+            self._step_one = deck, functools.partial(step, actions, actions)
 
     def _deal_out_one(self, deck: Deck, row: int) -> None:
         stacked = self.stacked[row]

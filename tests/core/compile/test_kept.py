@@ -1,0 +1,63 @@
+"""Arguments that machine code finds laid out, call after call."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from backalley.envs.core.compile.kernel import Kept, bind, kernel
+
+
+class Settings(NamedTuple):
+    """Numbers and truth values, as a game's options are."""
+
+    first: int
+    flag: bool
+    other: bool
+    last: int
+
+
+class Flags(NamedTuple):
+    """Truth values alone."""
+
+    one: bool
+    two: bool
+    three: bool
+
+
+@kernel
+def read(kept: Any, out: npt.NDArray[np.int64]) -> None:
+    flag, settings, flags, (numbers, records), number = kept.values
+    out[0], out[1], out[2] = settings.first, settings.last, number
+    out[3] = flag + 2 * settings.flag + 4 * settings.other + 8 * flags.one + 16 * flags.two + 32 * flags.three
+    for row in range(numbers.shape[0]):
+        out[4] += numbers[row, 1] * records[row].seat
+    numbers[1, 2] = 77
+
+
+def arguments(flag: bool = True, size: int = 3) -> tuple[Any, ...]:
+    """What `read` takes; not all arrays are contiguous."""
+    numbers = np.arange(8 * size).reshape(size, 8)[:, ::2]
+    records = np.zeros(size, [("card", "i4"), ("seat", "i1")])
+    records["seat"] = 5 + np.arange(size)
+    return flag, Settings(-3, not flag, flag, 2**40), Flags(flag, not flag, flag), (numbers, records), -1
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("flag", [False, True])
+def test_kernels_find_what_was_kept(flag: bool, copied: bool) -> None:
+    """Also in a copy, whose arrays are others. The kernel is bound once; the arrays' sizes are no part of that."""
+    out, size = np.zeros(5, np.int64), 3 + flag
+    kept = Kept.of(*arguments(flag, size))
+    if copied:
+        kept, source = pickle.loads(pickle.dumps(kept)), kept
+    bind(read, Kept.of(*arguments()), out)(kept, out)
+    flags = (1 + 4 + 8 + 32) if flag else (2 + 16)
+    assert out.tolist() == [-3, 2**40, -1, flags, sum((8 * row + 2) * (5 + row) for row in range(size))]
+    assert kept.values[3][0][1, 2] == 77
+    if copied:
+        assert source.values[3][0][1, 2] == 12, "the source's memory is its own"
