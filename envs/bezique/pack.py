@@ -140,16 +140,12 @@ def drop(state: State, seat: int, card: int) -> None:
 
 
 @kernel
-def reveal(state: State, seat: int, card: int) -> bool:
-    """A card leaves the closed hand before all eyes: if the other seat knew of one like it there, this is taken to be
-    the one. Gives whether it is one of which the other seat did not know. §4"""
+def reveal(state: State, seat: int, card: int) -> None:
+    """A card leaves the closed hand before all eyes, or lies on the table already: if the other seat knew of one like
+    it in the hand, this is taken to be the one. §4"""
     kind = card >> 1
-    if int(state.scored[card]):
-        return False
-    if int(state.known[seat, kind]) == 0:
-        return True
-    state.known[seat, kind] = int(state.known[seat, kind]) - 1
-    return False
+    known = int(state.known[seat, kind])
+    state.known[seat, kind] = known - int(known > 0 and int(state.scored[card]) == 0)
 
 
 @kernel
@@ -178,9 +174,9 @@ def draw_stock(state: State, seat: int, openly: bool) -> None:
     state.stock_left = int(state.stock_left) - 1
     if openly:
         take_openly(state, seat, card)
+        state.drawn[int(state.trick) - 1] = card >> 1
     else:
         take(state, seat, card)
-        state.drew_unseen[seat] = int(state.drew_unseen[seat]) | 1 << (int(state.trick) - 1)
 
 
 @kernel
