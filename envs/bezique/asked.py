@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ..core.compile.kernel import kernel
 from ..core.rules import rng
 from ..core.rules.cards import count_bits
+from ..core.rules.tricks import lowest_card
 from .declarations import declared, eligible, may_declare
 from .groups import (
     BEZIQUE_TYPES,
@@ -62,8 +63,9 @@ _CARD_BITS, _CARD = 6, NUM_CARDS - 1
 _KINDS = (IN_MARRIAGE, IN_SEQUENCE, IN_FOUR, IN_BEZIQUE, IN_DOUBLE)
 _ROW = 3 + 2 * len(_KINDS)
 _SLOTS = HAND + DRAWING
+_ONE, _TWO, _LAID, _SHOWN, _SCORED = 0, 1, 2, 4, 5
 _MOST = 8 * DRAWING
-"""Room for cards known and shown, of any record: up to eight come after a trick, with an exchange."""
+"""Room for cards shown, of any record: one in a trick, up to five after it and a seven."""
 MOST_TRIES = 1 << 20
 """Hands drawn until one agrees; few are needed. The bound is for states put together by hand in which no hand agrees:
 the last one drawn is then taken."""
@@ -125,141 +127,141 @@ def recall(
     slots: when each card came into the hand of which the other did not know then, 0 for those dealt and the number of
         the trick after which it was drawn, ascending;
     shown: those of these cards that have been shown: type, and above 5 bits in or after which trick."""
-    known, counts = np.empty(_MOST, np.int64), np.zeros(2, np.int64)
+    seen = np.zeros(_SCORED + NUM_CARDS, np.int64)
     tricks, number, leader, turn_up = 0, int(options.cards_dealt), 1 - int(state.dealer), 2 * int(state.first_turn_up)
+    sevens = (int(state.sevens[0]), int(state.sevens[1]))
     slots[:number] = 0
     for place in range(min(int(state.trick), drawing(options))):
         trick = place + 1
         led, reply = int(state.played[place, 0]), int(state.played[place, 1])
-        show(known, shown, counts, led if leader == seat else reply, 0, trick)
+        show(seen, shown, led if leader == seat else reply, 0, trick)
         leader = 1 - leader if beats(int(state.trump), led, reply) else leader
         wins = leader == seat
-        turn_up = show_sevens(options, state, known, shown, counts, trick, wins, turn_up)
-        if wins:
-            show_declared(state, known, shown, counts, trick)
-        turn_up = show_sevens(options, state, known, shown, counts, trick | SEVEN_LAST, wins, turn_up)
+        if trick in sevens:
+            turn_up = show_sevens(options, state, seen, shown, trick, wins, turn_up)
+        if wins and int(state.declared[place]):
+            show_declared(state, seen, shown, trick)
+        if trick | SEVEN_LAST in sevens:
+            turn_up = show_sevens(options, state, seen, shown, trick | SEVEN_LAST, wins, turn_up)
         asked = int(state.asked[place])
         if wins and asked != NONE:
-            tricks += add_row(options, int(state.trump), trick, asked, known[: int(counts[0])], rows[tricks])
+            tricks += add_row(options, int(state.trump), trick, asked, seen, rows[tricks])
         if trick == int(state.trick) and int(state.declaring):
-            return tricks, number, int(counts[1])
+            return tricks, number, int(seen[_SHOWN])
         first = trick == 1 and options.turn_up == TurnUp.TAKEN_FIRST
         if wins and (first or options.stock_top_open):
-            learn(known, counts, turn_up if first else 2 * int(state.drawn[place]))
-        elif not wins or not first:
+            card = turn_up if first else COPIES * int(state.drawn[place])
+            learn(seen, card, IN_SEVEN * int(card >> 1 != state.first_turn_up) if first else 0)
+        else:
             slots[number] = trick
             number += 1
         turn_up = NONE if first else turn_up
     if int(state.led) != NONE and leader == seat:
-        show(known, shown, counts, int(state.led), 0, int(state.trick) + 1)
-    return tricks, number, int(counts[1])
+        show(seen, shown, int(state.led), 0, int(state.trick) + 1)
+    return tricks, number, int(seen[_SHOWN])
 
 
-# The cards of a seat of which the other knows are listed as `known`: the card, of those in the closed hand the first of
-# its type, and above 6 bits `scored`. `counts` has how many are known, and how many were shown.
-
-
-@kernel
-def learn(known: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], card: int) -> None:
-    """The other seat sees a card come into the hand."""
-    known[int(counts[0])] = card
-    counts[0] += 1
+# What the other knows of a seat's cards is in `seen`: as sets of types, those of which it knows one in the closed hand,
+# and two, those whose first copy lies open, and whose second copy does; how many cards were shown; and from _SCORED on
+# the kinds in which each card that lies open has scored.
 
 
 @kernel
-def show(
-    known: npt.NDArray[np.int64],
-    shown: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
-    card: int,
-    kind: int,
-    trick: int,
-) -> None:
-    """A seat lays a card down that scores in a kind, or plays it, which is kind 0: one that lies there, else one like
-    it of which the other knows, else one of which the other did not know (`pack.reveal`)."""
-    number = int(counts[0])
-    at, scored = number, 0
-    for index in range(number):
-        entry = int(known[index])
-        laid = entry >> _CARD_BITS
-        if entry == card & ~1 or (laid and entry & _CARD == card):
-            at, scored = index, laid
-            if laid:
-                break
-    if at == number:
-        shown[int(counts[1])] = card >> 1 | trick << _TYPE_BITS
-        counts[1] += 1
-        number += 1
-    known[at] = card | (scored | kind) << _CARD_BITS
-    if kind == 0:
-        number -= 1
-        known[at] = known[number]
-    counts[0] = number
+def learn(seen: npt.NDArray[np.int64], card: int, scored: int) -> None:
+    """The other seat sees a card come into the hand, or one come back that has scored."""
+    bit = 1 << (card >> 1 & _TYPE)
+    if scored:
+        seen[_LAID + (card & 1)] |= bit
+        seen[_SCORED + (card & _CARD)] = scored
+    else:
+        seen[_TWO] |= seen[_ONE] & bit
+        seen[_ONE] |= bit
+
+
+@kernel
+def show(seen: npt.NDArray[np.int64], shown: npt.NDArray[np.int64], card: int, kind: int, trick: int) -> None:
+    """A seat plays a card, or lays it down in a declaration of a kind, else 0: one that lies open, else one like one
+    that the other knows, else one of which the other did not know (`pack.reveal`)."""
+    laid, bit, scored = _LAID + (card & 1), 1 << (card >> 1 & _TYPE), 0
+    if seen[laid] & bit:
+        scored = int(seen[_SCORED + (card & _CARD)])
+        seen[laid] ^= bit
+    else:
+        shown[seen[_SHOWN]] = card >> 1 | trick << _TYPE_BITS
+        seen[_SHOWN] += int(seen[_ONE] & bit == 0)
+        seen[_ONE] &= seen[_TWO] | ~bit
+        seen[_TWO] &= ~bit
+    if kind:
+        learn(seen, card, scored | kind)
 
 
 @kernel
 def show_declared(
     state: State,
-    known: npt.NDArray[np.int64],
+    seen: npt.NDArray[np.int64],
     shown: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
     trick: int,
 ) -> None:
     """The winner lays down what was declared after a trick, the seven apart."""
     action, pattern = declared(state, trick - 1)
     for place in range(2 * members(action)):
         if pattern >> place & 1:
-            show(known, shown, counts, 2 * member(action, place >> 1) + (place & 1), kind_of(action), trick)
+            show(seen, shown, 2 * member(action, place >> 1) + (place & 1), kind_of(action), trick)
 
 
 @kernel
 def show_sevens(
     options: Options,
     state: State,
-    known: npt.NDArray[np.int64],
+    seen: npt.NDArray[np.int64],
     shown: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
     when: int,
     wins: bool,
     turn_up: int,
 ) -> int:
-    """The sevens of trumps that the winner declared or exchanged then (`State.sevens`); `turn_up` is listed as `known`
-    is. Gives what is turned up now."""
+    """The sevens of trumps that the winner declared or exchanged then (`State.sevens`). Gives what is turned up
+    now."""
     trick = when & ~SEVEN_LAST
     for copy in range(COPIES):
         if int(state.sevens[copy]) != when:
             continue
         seven = (int(state.trump) * RANKS + SEVEN) * COPIES + copy
         from_hand = seven not in (int(state.played[trick - 1, 0]), int(state.played[trick - 1, 1]))
-        exchanged = turn_up != NONE and not is_seven(turn_up & _CARD)
+        exchanged = turn_up != NONE and not is_seven(turn_up)
         exchanged = exchanged and not (from_hand and options.seven_rule == SevenRule.BOTH)
         if from_hand and wins:
-            show(known, shown, counts, seven, 0 if exchanged else IN_SEVEN, trick)
+            show(seen, shown, seven, 0 if exchanged else IN_SEVEN, trick)
             if exchanged:
-                learn(known, counts, turn_up)
+                learn(seen, turn_up, 0)
         if exchanged:
-            turn_up = seven | IN_SEVEN << _CARD_BITS
+            turn_up = seven
     return turn_up
 
 
 @kernel
 def add_row(
-    options: Options, trump: int, trick: int, asked: int, known: npt.NDArray[np.int64], row: npt.NDArray[np.int64]
+    options: Options, trump: int, trick: int, asked: int, seen: npt.NDArray[np.int64], row: npt.NDArray[np.int64]
 ) -> int:
     """Into a row: a trick that the seat won, whether they could declare something, what they had declared already; then
     for each kind of declaration the types of which the seat held one card, and those of which it held two, of those
     known and fit for it. Gives 1 if that tells something of the hand: a question that the cards known explain does
     not."""
-    row[:] = 0
     row[0], row[1], row[2] = trick, asked & 1, asked >> 1 & 3
-    fresh_seven = 0
-    for index in range(known.shape[0]):
-        bit, scored = 1 << (int(known[index]) >> 1 & _TYPE), int(known[index]) >> _CARD_BITS
-        fresh_seven |= bit & int(scored & IN_SEVEN == 0) << (RANKS * trump)
-        for number in range(len(_KINDS)):
-            if eligible(options.reuse, scored, _KINDS[number]):
-                row[4 + 2 * number] |= row[3 + 2 * number] & bit
-                row[3 + 2 * number] |= bit
+    for number in range(len(_KINDS)):
+        row[3 + 2 * number], row[4 + 2 * number] = seen[_ONE], seen[_TWO]
+    seven = 1 << (RANKS * trump)
+    fresh_seven = int(seen[_ONE]) & seven
+    for copy in range(COPIES):
+        laid = int(seen[_LAID + copy])
+        while laid:
+            kind, bit = lowest_card(laid), laid & -laid
+            laid ^= bit
+            scored = int(seen[_SCORED + COPIES * kind + copy])
+            fresh_seven |= seven & bit & -int(scored & IN_SEVEN == 0)
+            for number in range(len(_KINDS)):
+                if eligible(options.reuse, scored, _KINDS[number]):
+                    row[4 + 2 * number] |= row[3 + 2 * number] & bit
+                    row[3 + 2 * number] |= bit
     if asked & 1 == 0 or options.reuse == Reuse.FREE:
         return 1
     return int(not could_declare(options, trump, row, fresh_seven, 0, ALL_TYPES))

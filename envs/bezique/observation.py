@@ -245,8 +245,8 @@ def _swap_copies(state: State, kinds: int) -> None:
         _swap_entries(state.sevens, 0)
     for seat in range(2):
         _swap_cards(state.hand[seat], kinds)
-    for trick in range(TRICKS):
-        _swap_cards(state.played[trick], kinds)
+    for place in range(2 * TRICKS):
+        state.played[place >> 1, place & 1] = _swapped(int(state.played[place >> 1, place & 1]), kinds)
     _swap_cards(state.taken, kinds)
     _swap_cards(state.stock, kinds)
     state.led = _swapped(int(state.led), kinds)
