@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..core.compile.kernel import kernel
 from ..core.rules.options import OptionError
-from .state import COPIES, DRAWING, NONE, NUM_CARDS, RANKS, SEVEN, STOCK, SUITS, TEN, Endgame, Options, State, TurnUp
+from .state import COPIES, DRAWING, HAND, NONE, NUM_CARDS, RANKS, SEVEN, STOCK, SUITS, TEN, Endgame, Options, State, TurnUp
 
 
 @kernel
@@ -117,10 +117,9 @@ def check(options: Options) -> None:
 @kernel
 def take(state: State, seat: int, card: int) -> None:
     """Put a card into a hand."""
-    place = int(state.held[seat])
-    while place > 0 and int(state.hand[seat, place - 1]) > card:
-        state.hand[seat, place] = state.hand[seat, place - 1]
-        place -= 1
+    place = place_of(state, seat, card)
+    for index in range(HAND - 1, 0, -1):
+        state.hand[seat, index] = state.hand[seat, index - int(index > place)]
     state.hand[seat, place] = card
     state.held[seat] = int(state.held[seat]) + 1
 
@@ -128,15 +127,21 @@ def take(state: State, seat: int, card: int) -> None:
 @kernel
 def drop(state: State, seat: int, card: int) -> None:
     """Take a card out of a hand."""
-    last = int(state.held[seat]) - 1
+    place = place_of(state, seat, card)
+    for index in range(HAND - 1):
+        state.hand[seat, index] = state.hand[seat, index + int(index >= place)]
+    state.hand[seat, HAND - 1] = NONE
+    state.held[seat] = int(state.held[seat]) - 1
+
+
+@kernel
+def place_of(state: State, seat: int, card: int) -> int:
+    """How many cards of a hand are lower than a card. It is counted over all places, and cards are moved over all:
+    how far to go cannot be predicted, which takes longer."""
     place = 0
-    while int(state.hand[seat, place]) != card:
-        place += 1
-    while place < last:
-        state.hand[seat, place] = state.hand[seat, place + 1]
-        place += 1
-    state.hand[seat, last] = NONE
-    state.held[seat] = last
+    for index in range(HAND):
+        place += int(int(state.hand[seat, index]) & 0xFF < card)
+    return place
 
 
 @kernel
