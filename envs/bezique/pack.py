@@ -6,7 +6,22 @@ from __future__ import annotations
 
 from ..core.compile.kernel import kernel
 from ..core.rules.options import OptionError
-from .state import COPIES, DRAWING, HAND, NONE, NUM_CARDS, RANKS, SEVEN, STOCK, SUITS, TEN, Endgame, Options, State, TurnUp
+from .state import (
+    COPIES,
+    DRAWING,
+    HAND,
+    NONE,
+    NUM_CARDS,
+    RANKS,
+    SEVEN,
+    STOCK,
+    SUITS,
+    TEN,
+    Endgame,
+    Options,
+    State,
+    TurnUp,
+)
 
 
 @kernel
