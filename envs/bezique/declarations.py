@@ -28,6 +28,7 @@ from .state import (
     BEZIQUE,
     DECLARE_SEVEN,
     DOUBLE_BEZIQUE,
+    DRAWING,
     EXCHANGE_SEVEN,
     FOUR,
     FOUR_RANKS,
@@ -267,10 +268,10 @@ def declared(state: State, number: int) -> tuple[int, int]:
 
 
 @kernel
-def with_copies_exchanged(action: int, pattern: int, kind: int) -> int:
-    """The pattern of a declaration after the two copies of a type have changed places."""
+def with_copies_exchanged(action: int, pattern: int, kinds: int) -> int:
+    """The pattern of a declaration after the two copies of each of a set of types have changed places."""
     for index in range(members(action)):
-        if member(action, index) == kind:
+        if kinds >> member(action, index) & 1:
             copies = pattern >> (2 * index) & 3
             pattern ^= (copies ^ (copies >> 1 | (copies & 1) << 1)) << (2 * index)
     return pattern
@@ -281,26 +282,27 @@ def same_partners(state: State, kind: int) -> bool:
     """Under `reuse: free`, whether the two copies of a type have been declared with the very same cards: exchanged,
     they leave what was declared as it is. §3"""
     same = True
-    for number in range(int(state.num_declared)):
+    for number in range(DRAWING):
         action, pattern = declared(state, number)
-        same = same and was_declared(state, action, with_copies_exchanged(action, pattern, kind))
+        if pattern:
+            same = same and was_declared(state, action, with_copies_exchanged(action, pattern, 1 << kind))
     return same
 
 
 @kernel
 def was_declared(state: State, action: int, pattern: int) -> bool:
     """Under `reuse: free`, whether this very set of cards has been declared."""
-    found = False
-    for number in range(int(state.num_declared)):
-        found = found or int(state.declared[number]) == entry(action, pattern)
-    return found
+    found = 0
+    for number in range(DRAWING):
+        found |= int(int(state.declared[number]) == entry(action, pattern))
+    return found != 0
 
 
 @kernel
 def scorings(state: State, card: int) -> int:
     """Under `reuse: free`, in how many declarations a card has scored, its seven apart."""
     count = 0
-    for number in range(int(state.num_declared)):
+    for number in range(DRAWING):
         action, pattern = declared(state, number)
         for index in range(members(action)):
             if member(action, index) == card >> 1:

@@ -15,12 +15,14 @@ from .declarations import declared, entry, with_copies_exchanged
 from .groups import can_exchange, most_points
 from .pack import copies_of, in_last_eight, take, top_shown
 from .state import (
+    DRAWING,
     IN_PILE,
     MOST_DEALS,
     NONE,
     NUM_CARDS,
     NUM_KINDS,
     NUM_TYPES,
+    RANKS,
     STOCK,
     TRICKS,
     Options,
@@ -29,7 +31,8 @@ from .state import (
 
 # Where a seat sees a card, in the order by which copies are numbered again; at last, that a redrawn determinization has
 # placed it, or that the pack lacks it
-_MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN, _DRAWN, _ABSENT = 0, 1, 2, 4, 6, 7, 8, 9, 10, 11
+_MINE, _LED, _TAKEN, _PILES, _TURN_UP, _TOP, _LAID, _HIDDEN, _DRAWN, _ABSENT = 0, 1, 2, 4, 200, 201, 202, 203, 204, 205
+_PILE = NUM_CARDS + 1  # places of a pile
 
 
 @kernel
@@ -178,17 +181,20 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
     therefore everything. §4
 
     Nobody can tell the copies of a card apart, so those that are not the seat's own are numbered again, by where they
-    lie.
+    lie, in a pile by when they were played.
     """
     other = 1 - seat
     top_open = top_shown(options, state) != NONE
     places = np.empty(NUM_CARDS, np.int64)
     _see(options, state, seat, top_open, places)
+    kinds = 0
     for kind in range(NUM_TYPES):
         first, second = int(places[2 * kind]), int(places[2 * kind + 1])
         if first != _MINE and second != _MINE and first > second:
-            _swap_copies(state, kind)
+            kinds |= 1 << kind
             places[2 * kind], places[2 * kind + 1] = second, first
+    if kinds:
+        _swap_copies(state, kinds)
     pool = np.empty(NUM_CARDS, np.int64)
     size = _unplaced(state, other, places, pool)
     first_hidden = STOCK - int(state.stock_left) + int(top_open)
@@ -206,7 +212,11 @@ def _see(options: Options, state: State, seat: int, top_open: bool, places: npt.
     for card in range(NUM_CARDS):
         pile = int(state.won[card])
         in_pack = card & 1 < copies_of(options, card >> 1)
-        places[card] = _PILES + pile - IN_PILE if pile else _HIDDEN if in_pack else _ABSENT
+        places[card] = _PILES + (pile - IN_PILE) * _PILE if pile else _HIDDEN if in_pack else _ABSENT
+    for place in range(2 * min(int(state.trick), TRICKS)):
+        card = int(state.played[place >> 1, place & 1])
+        if int(state.won[card]):
+            places[card] = _PILES + (int(state.won[card]) - IN_PILE) * _PILE + 1 + place
     for index in range(2):
         if int(state.taken[index]) != NONE:
             places[int(state.taken[index])] = _TAKEN + index
@@ -225,19 +235,26 @@ def _see(options: Options, state: State, seat: int, top_open: bool, places: npt.
 
 
 @kernel
-def _swap_copies(state: State, kind: int) -> None:
-    """The two copies of a type change their numbers, wherever they lie."""
-    _swap_entries(state.scored, kind)
-    _swap_entries(state.won, kind)
-    _swap_cards(state.taken, kind)
-    _swap_cards(state.hand[0], kind)
-    _swap_cards(state.hand[1], kind)
-    _swap_cards(state.stock, kind)
-    state.led = _swapped(int(state.led), kind)
-    state.turn_up = _swapped(int(state.turn_up), kind)
-    for number in range(int(state.num_declared)):
+def _swap_copies(state: State, kinds: int) -> None:
+    """The two copies of each of a set of types change their numbers, wherever they lie and lay."""
+    for kind in range(NUM_TYPES):
+        if kinds >> kind & 1:
+            _swap_entries(state.scored, kind)
+            _swap_entries(state.won, kind)
+    if kinds >> (RANKS * int(state.trump)) & 1:
+        _swap_entries(state.sevens, 0)
+    for seat in range(2):
+        _swap_cards(state.hand[seat], kinds)
+    for place in range(2 * TRICKS):
+        state.played[place >> 1, place & 1] = _swapped(int(state.played[place >> 1, place & 1]), kinds)
+    _swap_cards(state.taken, kinds)
+    _swap_cards(state.stock, kinds)
+    state.led = _swapped(int(state.led), kinds)
+    state.turn_up = _swapped(int(state.turn_up), kinds)
+    for number in range(DRAWING):
         action, pattern = declared(state, number)
-        state.declared[number] = entry(action, with_copies_exchanged(action, pattern, kind))
+        if pattern:
+            state.declared[number] = entry(action, with_copies_exchanged(action, pattern, kinds))
 
 
 @kernel
@@ -249,16 +266,16 @@ def _swap_entries(array: npt.NDArray[Any], kind: int) -> None:
 
 
 @kernel
-def _swap_cards(cards: npt.NDArray[Any], kind: int) -> None:
-    """The copies of a type in a list of cards."""
+def _swap_cards(cards: npt.NDArray[Any], kinds: int) -> None:
+    """The copies of a set of types in a list of cards."""
     for index in range(cards.shape[0]):
-        cards[index] = _swapped(int(cards[index]), kind)
+        cards[index] = _swapped(int(cards[index]), kinds)
 
 
 @kernel
-def _swapped(card: int, kind: int) -> int:
-    """A card's number after the copies of a type have changed theirs."""
-    return card ^ 1 if card >> 1 == kind else card
+def _swapped(card: int, kinds: int) -> int:
+    """A card's number after the copies of a set of types have changed theirs."""
+    return card ^ (kinds >> (card >> 1) & 1) if card != NONE else card
 
 
 @kernel

@@ -6,7 +6,22 @@ from __future__ import annotations
 
 from ..core.compile.kernel import kernel
 from ..core.rules.options import OptionError
-from .state import COPIES, DRAWING, NONE, NUM_CARDS, RANKS, SEVEN, STOCK, SUITS, TEN, Endgame, Options, State, TurnUp
+from .state import (
+    COPIES,
+    DRAWING,
+    HAND,
+    NONE,
+    NUM_CARDS,
+    RANKS,
+    SEVEN,
+    STOCK,
+    SUITS,
+    TEN,
+    Endgame,
+    Options,
+    State,
+    TurnUp,
+)
 
 
 @kernel
@@ -117,10 +132,9 @@ def check(options: Options) -> None:
 @kernel
 def take(state: State, seat: int, card: int) -> None:
     """Put a card into a hand."""
-    place = int(state.held[seat])
-    while place > 0 and int(state.hand[seat, place - 1]) > card:
-        state.hand[seat, place] = state.hand[seat, place - 1]
-        place -= 1
+    place = place_of(state, seat, card)
+    for index in range(HAND - 1, 0, -1):
+        state.hand[seat, index] = state.hand[seat, index - int(index > place)]
     state.hand[seat, place] = card
     state.held[seat] = int(state.held[seat]) + 1
 
@@ -128,28 +142,30 @@ def take(state: State, seat: int, card: int) -> None:
 @kernel
 def drop(state: State, seat: int, card: int) -> None:
     """Take a card out of a hand."""
-    last = int(state.held[seat]) - 1
-    place = 0
-    while int(state.hand[seat, place]) != card:
-        place += 1
-    while place < last:
-        state.hand[seat, place] = state.hand[seat, place + 1]
-        place += 1
-    state.hand[seat, last] = NONE
-    state.held[seat] = last
+    place = place_of(state, seat, card)
+    for index in range(HAND - 1):
+        state.hand[seat, index] = state.hand[seat, index + int(index >= place)]
+    state.hand[seat, HAND - 1] = NONE
+    state.held[seat] = int(state.held[seat]) - 1
 
 
 @kernel
-def reveal(state: State, seat: int, card: int) -> bool:
-    """A card leaves the closed hand before all eyes: if the other seat knew of one like it there, this is taken to be
-    the one. Gives whether it is one of which the other seat did not know. §4"""
+def place_of(state: State, seat: int, card: int) -> int:
+    """How many cards of a hand are lower than a card. It is counted over all places, and cards are moved over all:
+    how far to go cannot be predicted, which takes longer."""
+    place = 0
+    for index in range(HAND):
+        place += int(int(state.hand[seat, index]) & 0xFF < card)
+    return place
+
+
+@kernel
+def reveal(state: State, seat: int, card: int) -> None:
+    """A card leaves the closed hand before all eyes, or lies on the table already: if the other seat knew of one like
+    it in the hand, this is taken to be the one. §4"""
     kind = card >> 1
-    if int(state.scored[card]):
-        return False
-    if int(state.known[seat, kind]) == 0:
-        return True
-    state.known[seat, kind] = int(state.known[seat, kind]) - 1
-    return False
+    known = int(state.known[seat, kind])
+    state.known[seat, kind] = known - int(known > 0 and int(state.scored[card]) == 0)
 
 
 @kernel
@@ -178,9 +194,9 @@ def draw_stock(state: State, seat: int, openly: bool) -> None:
     state.stock_left = int(state.stock_left) - 1
     if openly:
         take_openly(state, seat, card)
+        state.drawn[int(state.trick) - 1] = card >> 1
     else:
         take(state, seat, card)
-        state.drew_unseen[seat] = int(state.drew_unseen[seat]) | 1 << (int(state.trick) - 1)
 
 
 @kernel

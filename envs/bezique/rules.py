@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core.compile.interfaces import CHANCE, OVER
 from ..core.compile.kernel import kernel
-from .asked import forget, note_asked, note_shown
+from .asked import note_asked
 from .declarations import copies, entry, may_declare, same_partners
 from .groups import kind_of, member, members, most_points, points, seven_to_declare, taken_from_trick
 from .pack import (
@@ -43,6 +43,7 @@ from .state import (
     NONE,
     PACKETS,
     POINTS_PER_REWARD,
+    SEVEN_LAST,
     SEVEN_POINTS,
     STOCK,
     TRICK_24,
@@ -88,6 +89,7 @@ def deal(options: Options, state: State, deck: npt.NDArray[Any]) -> None:
                 take(state, seat, card_at(options, int(deck[top])))
                 top += 1
     state.turn_up = card_at(options, int(deck[top]))
+    state.first_turn_up = int(state.turn_up) >> 1
     state.stock_left = pack_size(options) - top - 1
     state.stock[:] = NONE
     for place in range(STOCK - int(state.stock_left), STOCK):
@@ -112,12 +114,19 @@ def clear_table(state: State) -> None:
     state.score[:] = 0
     state.brisques[:] = 0
     state.taken[:] = NONE
-    state.declared[:] = 0
-    state.num_declared = 0
+    state.played[:] = NONE
     state.trick = 0
     state.made = 0
     state.led = NONE
     forget(state)
+
+
+@kernel
+def forget(state: State) -> None:
+    """Nothing has been asked or declared yet, or it tells nothing any more."""
+    state.asked[:] = NONE
+    state.declared[:] = 0
+    state.sevens[:] = 0
 
 
 @kernel
@@ -182,21 +191,16 @@ def step(options: Options, state: State, action: int) -> None:
 def play(options: Options, state: State, card: int) -> None:
     """Lead a card, or reply to the one led. §1.3"""
     seat = int(state.seat)
-    show(state, seat, card)
+    leads = int(state.led) == NONE
+    state.played[int(state.trick), int(not leads)] = card
+    reveal(state, seat, card)
     drop(state, seat, card)
-    if int(state.led) == NONE:
+    if leads:
         state.led = card
         state.seat = 1 - seat
         return
     led = int(state.led)
     finish_trick(options, state, led, card, seat if beats(int(state.trump), led, card) else 1 - seat)
-
-
-@kernel
-def show(state: State, seat: int, card: int) -> None:
-    """A card leaves the closed hand, or lies on the table already. §4"""
-    if reveal(state, seat, card):
-        note_shown(state, seat, card >> 1)
 
 
 @kernel
@@ -266,11 +270,9 @@ def lay_down(options: Options, state: State, seat: int, action: int) -> None:
         for copy in range(2):
             if pattern >> (2 * index + copy) & 1:
                 card = 2 * member(action, index) + copy
-                show(state, seat, card)
+                reveal(state, seat, card)
                 state.scored[card] = int(state.scored[card]) | kind
-    if options.reuse == Reuse.FREE:
-        state.declared[int(state.num_declared)] = entry(action, pattern)
-        state.num_declared = int(state.num_declared) + 1
+    state.declared[int(state.trick) - 1] = entry(action, pattern)
 
 
 @kernel
@@ -280,8 +282,9 @@ def declare_seven(options: Options, state: State, seat: int, action: int) -> Non
     seven, turn_up = seven_to_declare(options, state, seat, action), int(state.turn_up)
     from_trick = taken_from_trick(options, action)
     if not from_trick:
-        show(state, seat, seven)
+        reveal(state, seat, seven)
     state.scored[seven] = int(state.scored[seven]) | IN_SEVEN
+    state.sevens[seven & 1] = int(state.trick) | SEVEN_LAST * int(int(state.made) & 2 != 0)
     stays = options.seven_rule == SevenRule.BOTH and not from_trick
     if stays or turn_up == NONE or is_seven(turn_up):
         return

@@ -34,6 +34,7 @@ DRAWING = 24  # tricks before the stock is used up (§1.3)
 TRICKS = 32  # tricks of a deal (§1.4)
 MOST_DEALS = 20  # deals of a match (§1.7)
 IN_PILE = 1  # `State.won` is this plus the seat
+SEVEN_LAST = 64  # added in `State.sevens` where another declaration came first
 
 # Actions (§3), 81 of them:
 #    0-63   play that card (type * 2 + copy)
@@ -219,10 +220,6 @@ class State:
         "what both know of each trick's winner by whether they were asked: bit 0 is 1 if they held a declaration "
         "before drawing, beside those of `made` (bits 1 and 2), bit 3 is the winner; -1: nothing",
     )
-    num_shown: npt.NDArray[np.int8] = field("i1", 2, "entries of `shown`")
-    drew_unseen: npt.NDArray[np.int32] = field(
-        "i4", 2, "the tricks after which a seat drew a card that the other did not see: bit 0 is the first"
-    )
     scored: npt.NDArray[np.int8] = field(
         "i1",
         NUM_CARDS,
@@ -232,18 +229,18 @@ class State:
     known: npt.NDArray[np.int8] = field(
         "i1", (2, NUM_TYPES), "cards of each type that the other seat knows to be in this seat's closed hand"
     )
-    num_declared: int = field("i1", doc="under `reuse: free`, entries of `declared`")
     declared: npt.NDArray[np.int16] = field(
         "i2",
         DRAWING,
-        "under `reuse: free`, each declaration: the pattern of its cards, and above 10 bits its action less 64",
+        "until trick 24, what was declared after each trick, the seven apart: the pattern of its cards, and above 10 "
+        "bits its action less 64; 0: nothing",
     )
-    shown: npt.NDArray[np.int16] = field(
-        "i2",
-        (2, HAND + DRAWING),
-        "each seat's cards, as they were played or laid down, of which the other did not know until then: type, and "
-        "above 5 bits in or after which trick",
+    sevens: npt.NDArray[np.int8] = field(
+        "i1",
+        2,
+        "until trick 24, after which trick each seven of trumps was declared or exchanged, 64 more if another "
+        "declaration came first; 0: not yet",
     )
-    open_then: npt.NDArray[np.int16] = field(
-        "i2", (DRAWING, HAND), "the cards of that winner that the other knew then: type, and above 5 bits `scored`"
-    )
+    first_turn_up: int = field("i1", doc="the type of the card turned up by the deal")
+    drawn: npt.NDArray[np.int8] = field("i1", DRAWING, "the type that each trick's winner drew openly from the stock")
+    played: npt.NDArray[np.int8] = field("i1", (TRICKS, 2), "the card led to each trick, and the reply; -1: not yet")

@@ -14,7 +14,7 @@ import pytest
 from backalley.agents.base.agent import view_of
 from backalley.agents.base.rule_based import BotAgent
 from backalley.agents.search.racing import RacingAgent
-from backalley.envs.bezique import endgame
+from backalley.envs.bezique import declarations, endgame
 from backalley.envs.bezique.events import DEALT, DRAWS, STOCK_SHOWS, TURNS_UP
 from backalley.envs.bezique.state import NONE, STOCK
 from backalley.envs.core.api.aec import AECEnv
@@ -40,12 +40,18 @@ def exchange_copies(state: Any, kind: int) -> None:
     first, second = 2 * kind, 2 * kind + 1
     for name in ("scored", "won"):
         state[name][0, [first, second]] = state[name][0, [second, first]]
-    for name in ("led", "turn_up", "taken", "stock", "hand"):
+    for name in ("led", "turn_up", "taken", "stock", "hand", "played"):
         old = state[name].copy()
         state[name][old == first], state[name][old == second] = second, first
     for seat in range(2):
         held = int(state["held"][0, seat])
         state["hand"][0, seat, :held] = np.sort(state["hand"][0, seat, :held])
+    if kind == 8 * int(state["trump"][0]):
+        state["sevens"] = state["sevens"][:, ::-1].copy()
+    for number in np.flatnonzero(state["declared"][0]):
+        action, pattern = declarations.declared(state[0], number)
+        pattern = declarations.with_copies_exchanged(action, pattern, 1 << kind)
+        state["declared"][0, number] = declarations.entry(action, pattern)
 
 
 @pytest.mark.parametrize("given", [{}, {"reuse": "free"}, {"seven_rule": "both"}])
