@@ -52,7 +52,7 @@ def _bots(files: Files) -> Iterator[Line]:
     for found in files:
         for row in found["bots"]:
             line = {"game": title(row), "agent": f"`{row['bot']}`", "registers": str(row.get("registers", ""))}
-            yield line | {"bytes of stack": str(row.get("stack", "")), "why not": row.get("reason", "")}
+            yield line | {"bytes of stack": str(row.get("stack", "")), "if not, why": row.get("reason", "")}
 
 
 class Gpu(

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from numba.core.errors import NumbaError
 
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue, MissingAttribute
 
@@ -24,6 +23,7 @@ from ..engine.time_step import TimeStep
 from ..game import arguments
 from ..game.game import Game
 from .device_array import DeviceArray
+from .ptx import NotCompiled, reason
 from .row_kernels import aligned, cards_held, row_kernels, tables_of
 from .scratch import BYTES, MOST_AT_ONCE, SIMULATED, THREADS, cuda
 
@@ -178,11 +178,10 @@ class CudaBatch(TableChecks):
             fixed = self.game.options, self._batch, self._fixed
             try:
                 self._launch("play_each", *fixed, now, given, act=act, threads=threads)
-            except (NumbaError, NotImplementedError) as error:
-                reason = str(error).strip().splitlines()[-1]
+            except NotCompiled as error:
                 raise InvalidCall(
-                    f"The bot {name} of {self.game.name} cannot be compiled for a device ({reason}); play it on the "
-                    "CPU, without device='cuda'."
+                    f"The bot {name} of {self.game.name} cannot be compiled for a device ({reason(error)}); play it on "
+                    "the CPU, without device='cuda'."
                 ) from None
             row = self._refused()
             if row < size:

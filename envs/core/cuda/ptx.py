@@ -70,10 +70,21 @@ def _assembled(text: str, target: str, what: str) -> Compiled:
 
 
 def reason(error: Exception) -> str:
-    """Return in a few words why a kernel was not compiled, of what numba says in many."""
-    said = [line.strip() for line in str(error).splitlines() if line.strip()]
-    kept = [line for line in said if not line.startswith(("Failed in", "During", ">>>", "File", "<source"))]
-    return (kept or said or [type(error).__name__])[0].split(" found for signature")[0].rstrip(".:")
+    """Return in a few words why a bot was not compiled, of what numba says in many."""
+    said = str(error)
+    missing = re.search(r"No implementation of function Function\(<(?:built-in )?function (\w+)", said)
+    if missing:
+        return f"it calls `numpy.{missing[1]}`"
+    known = (words for mark, words in _REASONS.items() if mark in said)
+    return next(known, said.strip().splitlines()[0] if said.strip() else type(error).__name__)
+
+
+_REASONS = {
+    "Only accept returning of array": "a function of it returns an array",
+    "NRT required": "it copies arrays",
+    "<ufunc ": "it reckons with whole arrays",
+}
+"""What is missing, by numba's words for it."""
 
 
 _SAID = ("registers", "bytes stack frame", "bytes spill stores", "bytes spill loads")

@@ -109,7 +109,7 @@ def arrays() -> None:
     """Arrays on the device are taken without a copy, and kept as long as somebody has them."""
     from backalley.envs.core.cuda import device_array
 
-    batch = backalley.make_vec("backhand", 4, seed=1, device="cuda")
+    batch: Any = backalley.make_vec("backhand", 4, seed=1, device="cuda")
     step = batch.reset()
     taken = [np.from_dlpack(one) for one in step]
     torch = sys.modules.get("torch") or __import__("importlib").import_module("torch")
@@ -129,7 +129,7 @@ def arrays() -> None:
 
 def sentences() -> None:
     """What only a batch on the CPU has says what to do."""
-    batch = backalley.make_vec("backhand", 4, seed=1, device="cuda")
+    batch: Any = backalley.make_vec("backhand", 4, seed=1, device="cuda")
     with pytest.raises(RuntimeError, match="call reset"):
         batch.step([0] * 4)
     step = batch.reset()
@@ -139,16 +139,16 @@ def sentences() -> None:
     assert not hasattr(batch, "no_such_name")
     for setting in ({"events": True}, {"num_threads": 2}, {"delayed_rewards": True}, {"buffers": {}}):
         with pytest.raises(ValueError, match=f"no {next(iter(setting))}: leave out"):
-            backalley.make_vec("backhand", 4, device="cuda", **setting)
+            backalley.game("backhand").make_vec(4, device="cuda", **setting)
     with pytest.raises(TypeError, match="autoreset is 'no'"):
-        backalley.make_vec("backhand", 4, device="cuda", autoreset="no")  # type: ignore[arg-type]
+        backalley.game("backhand").make_vec(4, device="cuda", autoreset="no")
     with pytest.raises(ValueError, match="options was given"):
         batch.reset(options={"decks": []})
     with pytest.raises(ValueError, match="rows was given"):
         batch.step([0], rows=[1])
     for wrong in ([0] * 3, [0.5] * 4, step.reward):
         with pytest.raises((TypeError, ValueError), match="whole numbers"):
-            batch.step(wrong)  # type: ignore[arg-type]
+            batch.step(wrong)
     with pytest.raises(ValueError, match="has seats"):
         batch.observe([7] * 4)
     with pytest.raises(TypeError, match="keep what states"):
@@ -168,8 +168,8 @@ def measured() -> None:
     assert [row["game"] for row in rows] == [game.id for game in games]
     assert all(row["decisions"] == 27 and row["step"] > 0 for row in rows)
     assert "every byte as on the CPU" in str(found.figures())
-    other = type(games[0].make_vec(1, device="cuda"))
-    other.seed = other._set_streams = lambda self, *given: None  # type: ignore[attr-defined, method-assign]
+    other: Any = type(games[0].make_vec(1, device="cuda"))
+    other.seed = other._set_streams = lambda self, *given: None
     with pytest.raises(AssertionError, match="is not on the device what it is on the CPU"):
         gpu.gpu(games[1:], compiled=False, decisions=50)
 
