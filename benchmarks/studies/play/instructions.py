@@ -106,7 +106,7 @@ PLAYS: dict[str, Callable[[Game], Play]] = {
 
 
 class Instructions(
-    Kept, kind="instructions", heading="Counted instructions", tables={"table": lines(_COLUMNS, "rows")}
+    Kept, kind="instructions", heading="Counted instructions", tables={"instructions": lines(_COLUMNS, "rows")}
 ):
     """Instructions and mispredicted branches of a decision, game by game."""
 

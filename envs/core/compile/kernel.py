@@ -209,7 +209,7 @@ def _width(value: Any) -> int:
     return max(map(_width, value), default=1) if isinstance(value, tuple) else 1 if isinstance(value, bool) else 8
 
 
-class _KeptType(types.Type):  # type: ignore[misc]
+class _KeptType(types.Type):
     def __init__(self, inside: Any) -> None:
         super().__init__(f"Kept({inside})")
         self.inside = inside
@@ -225,7 +225,7 @@ def _typeof(kept: Kept, context: Any) -> _KeptType:
     return _KeptType(numba.typeof(kept.values))
 
 
-@register_model(_KeptType)  # type: ignore[untyped-decorator]
+@register_model(_KeptType)
 class _KeptModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, ir.IntType(8).as_pointer())
