@@ -223,3 +223,52 @@ def rate(shares: Floats, first: npt.NDArray[Any], second: npt.NDArray[Any], chan
     rated = np.zeros((len(shares), agents))
     rated[:, free] = strength
     return rated
+
+
+# Runs of learners on several tasks ------------------------------------------------------------------------------------
+
+_DRAWS = 2000
+
+
+def interquartile_mean(scores: npt.ArrayLike, *, draws: int = _DRAWS) -> Estimate:
+    """Return the mean of the middle half of all scores [runs × tasks], which a few runs that failed hardly move.
+
+    The interval is a stratified bootstrap's: `draws` times, as many runs are drawn again on each task by itself. Scores
+    of different games have to be comparable. Raises ValueError for another shape, and for fewer than two runs.
+    """
+    from scipy.stats import trim_mean
+
+    given = _runs_by_tasks(scores)
+    random = np.random.default_rng(0)
+    again = [trim_mean(_drawn_again(given, random), 0.25, axis=None) for _ in range(draws)]
+    return Estimate(float(trim_mean(given, 0.25, axis=None)), *np.quantile(again, _ENDS).tolist())
+
+
+def probability_of_improvement(scores: npt.ArrayLike, others: npt.ArrayLike, *, draws: int = _DRAWS) -> Estimate:
+    """Return the probability that a run of one learner scores more than a run of another on the same task, the mean
+    over tasks; a tie counts half. Both are [runs × tasks], with any numbers of runs. Interval and errors are those of
+    `interquartile_mean`."""
+    first, second = _runs_by_tasks(scores), _runs_by_tasks(others)
+    if first.shape[1] != second.shape[1]:
+        raise InvalidValue(f"The scores are of {first.shape[1]} tasks and {second.shape[1]}; both take the same tasks.")
+
+    def better(one: Floats, other: Floats) -> float:
+        return float((np.sign(one[:, None] - other[None]) / 2 + 0.5).mean())
+
+    random = np.random.default_rng(0)
+    again = [better(_drawn_again(first, random), _drawn_again(second, random)) for _ in range(draws)]
+    return Estimate(better(first, second), *np.quantile(again, _ENDS).tolist())
+
+
+_ENDS = (1 - COVERAGE) / 2, (1 + COVERAGE) / 2
+
+
+def _runs_by_tasks(scores: npt.ArrayLike) -> Floats:
+    given = np.asarray(scores, np.float64)
+    if given.ndim != 2 or len(given) < 2 or not given.size or not np.isfinite(given).all():
+        raise InvalidValue(f"The scores have shape {given.shape}; they are numbers, runs × tasks, of two runs or more.")
+    return given
+
+
+def _drawn_again(scores: Floats, random: np.random.Generator) -> Floats:
+    return np.take_along_axis(scores, random.integers(len(scores), size=scores.shape), axis=0)

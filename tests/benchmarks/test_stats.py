@@ -257,3 +257,50 @@ def test_what_it_takes() -> None:
         look(np.zeros(11), 10)
     with pytest.raises(ValueError, match="was given 1"):
         look(np.zeros(1), 10)
+
+
+# Runs of learners on several tasks -----------------------------------------------------------------------------------
+
+
+def test_the_mean_of_the_middle_half() -> None:
+    """Of all runs on all tasks together; a run or two that failed move it little."""
+    scores = np.arange(16.0).reshape(8, 2)
+    found = stats.interquartile_mean(scores)
+    assert found.mean == pytest.approx(np.arange(4.0, 12.0).mean())
+    assert found.low < found.mean < found.high
+    failed = scores.copy()
+    failed[0] = -1000
+    assert stats.interquartile_mean(failed).mean == found.mean
+    assert stats.interquartile_mean(scores) == found, "the same draws each time"
+
+
+def test_the_probability_of_improvement() -> None:
+    """By hand: on the first task 3 of 4 pairs are won, on the second one and two ties of 4."""
+    first, second = np.array([[2.0, 1.0], [4.0, 3.0]]), np.array([[1.0, 1.0], [3.0, 3.0]])
+    found = stats.probability_of_improvement(first, second)
+    assert found.mean == pytest.approx((3 / 4 + (1 + 2 / 2) / 4) / 2)
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    assert stats.probability_of_improvement(first + 10, second) == stats.Estimate(1.0, 1.0, 1.0)
+    swapped = stats.probability_of_improvement(second, first)
+    assert swapped.mean == pytest.approx(1 - found.mean)
+
+
+def test_the_interval_of_runs_covers() -> None:
+    """Eight runs on three tasks of normal scores: 95 % of intervals hold the mean, give or take."""
+    random = np.random.default_rng(0)
+    held = [
+        found.low <= 0 <= found.high
+        for found in (stats.interquartile_mean(random.normal(size=(8, 3)), draws=500) for _ in range(200))
+    ]
+    assert 0.85 <= np.mean(held) <= 0.99
+
+
+@pytest.mark.parametrize("scores", [np.zeros(3), np.zeros((1, 3)), np.zeros((2, 0)), [[1.0, math.nan], [1.0, 2.0]]])
+def test_scores_are_runs_by_tasks(scores: Floats) -> None:
+    with pytest.raises(ValueError, match=r"runs × tasks"):
+        stats.interquartile_mean(scores)
+
+
+def test_both_learners_have_the_same_tasks() -> None:
+    with pytest.raises(ValueError, match="3 tasks and 2"):
+        stats.probability_of_improvement(np.zeros((4, 3)), np.zeros((4, 2)))

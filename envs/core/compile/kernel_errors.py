@@ -65,8 +65,8 @@ def _lines(error: Exception, frames: Sequence[_Frame]) -> Iterator[Line]:
     for file, number in _LINE.findall(str(error)):
         yield Path(file).resolve(), int(number)
     for frame in frames:
-        typed = getattr(frame.names.get("self"), "loc", None)  # what Numba was at
-        if hasattr(typed, "filename"):
+        typed: Any = getattr(frame.names.get("self"), "loc", None)  # what Numba was at
+        if isinstance(typed, numba.core.ir.Loc):
             yield Path(typed.filename).resolve(), int(typed.line)
         elif not frame.file.is_relative_to(_NUMBA):
             yield frame.file, frame.line
