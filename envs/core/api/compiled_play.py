@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.batch_kernels import Batch, Deck, all_legal, apply, begin, deal_out, hand_out, report, show, step_table
+from ..engine.batch_kernels import Batch, Deck, all_legal, apply, begin, deal_out, hand_out, report, show
+from ..engine.batch_kernels import shuffle_deck, step_table
 from ..engine.batch_play import RANDOM_BOT, bot_of, random_act, random_chances, random_legal
 from ..engine.engine import constants_of, kernel_names, table_names
 from ..game.game import GameType
@@ -24,7 +25,7 @@ from ..game.kernels import CHANCE, OVER, passing, specialise, template, unbound
 __all__ = [
     "RANDOM_BOT", "Batch", "Deck", "all_legal", "apply", "begin", "bot_of", "constants_of", "deal_out", "hand_out",
     "kernel_names", "no_leaf_value", "random_act", "random_chances", "random_legal", "report", "search_kernels", "show",
-    "step_table", "table_names",
+    "shuffle_deck", "step_table", "table_names",
 ]  # fmt: skip
 
 LEAF_VALUE = unbound
