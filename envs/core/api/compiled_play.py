@@ -15,8 +15,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.batch_kernels import Batch, Deck, all_legal, apply, begin, deal_out, hand_out, report, show
-from ..engine.batch_kernels import shuffle_deck, step_table
+from ..engine.batch_kernels import (
+    Batch,
+    Deck,
+    all_legal,
+    apply,
+    begin,
+    deal_out,
+    hand_out,
+    report,
+    show,
+    shuffle_deck,
+    step_table,
+)
 from ..engine.batch_play import RANDOM_BOT, bot_of, random_act, random_chances, random_legal
 from ..engine.engine import constants_of, kernel_names, table_names
 from ..game.game import GameType

@@ -230,9 +230,7 @@ def _tables(game: Game) -> list[Function]:
         )
 
     def open_(states, streams, shown, mask, seat, reward, terminated, truncated, decisions, own, first, count):  # type: ignore[no-untyped-def]
-        batch = tables(
-            first + count, states, streams, shown, mask, seat, reward, terminated, truncated, decisions, own
-        )
+        batch = tables(first + count, states, streams, shown, mask, seat, reward, terminated, truncated, decisions, own)
         deck = new_deck()
         for row in range(first, first + count):
             begin(options, batch, outcomes, row)
@@ -246,9 +244,7 @@ def _tables(game: Game) -> list[Function]:
     def play(
         states, streams, shown, mask, seat, reward, terminated, truncated, decisions, own, given, first, count, again
     ):  # type: ignore[no-untyped-def]
-        batch = tables(
-            first + count, states, streams, shown, mask, seat, reward, terminated, truncated, decisions, own
-        )
+        batch = tables(first + count, states, streams, shown, mask, seat, reward, terminated, truncated, decisions, own)
         chosen = carray(given, (first + count,))
         for row in range(first, first + count):
             action = chosen[row]

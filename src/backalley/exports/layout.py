@@ -20,6 +20,56 @@ _TYPES = {
     "i8": "int64", "u8": "uint64", "f4": "float", "f8": "double",
 }  # fmt: skip
 
+_RESERVED = set(
+    [
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "int",
+        "long",
+        "register",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+        "bool",
+        "catch",
+        "class",
+        "delete",
+        "new",
+        "operator",
+        "private",
+        "public",
+        "template",
+        "this",
+        "throw",
+        "try",
+    ]
+)
+"""Words that no field can be named by in C or C++."""
+
 
 def layout_of(game: Game, functions: Sequence[Function], about: Mapping[str, Any]) -> dict[str, Any]:
     """Return it as JSON can hold it; `about` says what the file is."""
@@ -103,7 +153,7 @@ def header_of(name: str, layout: Mapping[str, Any]) -> str:
         lines.append("typedef struct {")
         for one in layout[kind]["fields"]:
             shape = "".join(f"[{size}]" for size in one["shape"])
-            lines.append(f"    {_c(name, one['type'])} {one['name']}{shape}; /* {_plain(one['meaning'])} */")
+            lines.append(f"    {_c(name, one['type'])} {_field(one['name'])}{shape}; /* {_plain(one['meaning'])} */")
         lines += [f"}} {name}_{kind};", ""]
     lines += ["#pragma pack(pop)", "typedef struct { /* many tables, B of them */"]
     for one in layout["batch"]:
@@ -121,12 +171,17 @@ def header_of(name: str, layout: Mapping[str, Any]) -> str:
     for kind in ("state", "observation"):
         lines.append(f"{big}_HOLDS(sizeof({name}_{kind}) == {layout[kind]['size']});")
         for one in layout[kind]["fields"]:
-            lines.append(f"{big}_HOLDS(offsetof({name}_{kind}, {one['name']}) == {one['offset']});")
+            lines.append(f"{big}_HOLDS(offsetof({name}_{kind}, {_field(one['name'])}) == {one['offset']});")
     for one in layout["functions"]:
         given = ", ".join(f"{_c(name, part['type'])} {part['name']}" for part in one["arguments"])
         lines += ["", f"/* {_plain(one['meaning'])} */", f"{_c(name, one['result'])} {one['symbol']}({given});"]
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
     return "\n".join(lines)
+
+
+def _field(name: str) -> str:
+    """A field's name in C, where `void` and some others are the language's own."""
+    return f"{name}_" if name in _RESERVED else name
 
 
 def _c(name: str, kind: str) -> str:

@@ -142,9 +142,7 @@ def _entry(function: Function, prefix: str, called: str, returned: Any) -> str:
     head = ["%result = alloca i64", "%error = alloca ptr"]
     body = "\n  ".join([*head, *lines])
     passed = _PASSED[function.result]
-    return f'{declared}\ndefine {passed} @{prefix}_{function.name}({", ".join(given)}) {{\n  {body}\n}}'
-
-
+    return f"{declared}\ndefine {passed} @{prefix}_{function.name}({', '.join(given)}) {{\n  {body}\n}}"
 
 
 # Memory for a kernel's arrays, in the form that Numba's own functions expect: a count of references, the address of the

@@ -1,7 +1,7 @@
 """From LLVM's object file to a WebAssembly module without imports: it takes memory and stack of its own.
 
-One object holds all code, so nothing is moved: functions and data keep the numbers that LLVM gave them. What is imported
-(memory and stack) is declared in place of that, and what is exported is written down.
+One object holds all code, so nothing is moved: functions and data keep the numbers that LLVM gave them. Memory and
+stack, which it imports, are declared in place of that, and what is exported is written down.
 """
 
 from __future__ import annotations

@@ -65,9 +65,7 @@ def export(
     compiler is found that "native" needs, and OSError where the folder cannot be written to.
     """
     if target not in TARGETS:
-        raise InvalidValue(
-            f"The target is {target!r}; it takes {', '.join(TARGETS)}.{did_you_mean(target, TARGETS)}"
-        )
+        raise InvalidValue(f"The target is {target!r}; it takes {', '.join(TARGETS)}.{did_you_mean(target, TARGETS)}")
     if triple is not None and target != "c":
         raise InvalidValue(f"A triple goes with target 'c'; {target!r} has a machine of its own.")
     bound = game.bind(**options) if isinstance(game, Game) else backalley.game(game, **options)
