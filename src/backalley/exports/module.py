@@ -21,7 +21,8 @@ from .translate import linked
 
 
 def module_text(game: Game, kind: str = "c") -> str:
-    """Return the module. Raises RuntimeError where the game cannot be translated or found by its name."""
+    """Return the module of the C functions, or of those that JAX calls (`jax:MAJOR:MINOR`, the version of its
+    interface). Raises RuntimeError where the game cannot be translated or found by its name."""
     words = [sys.executable, "-W", "ignore", "-m", __spec__.name, kind, game.spec, json.dumps(game.changed_options)]
     unset = ("NUMBA_DISABLE_JIT", "BACKALLEY_WHOLE_PROGRAM", "NUMBA_BOUNDSCHECK")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
@@ -36,10 +37,11 @@ def module_text(game: Game, kind: str = "c") -> str:
 def main(kind: str, spec: str, options: str) -> None:
     """Print the module."""
     game = backalley.game(spec, **json.loads(options))
-    if kind == "jax":
+    if kind != "c":
         from .jax_calls import calls_of
 
-        functions = calls_of(game)
+        _, major, minor = kind.split(":")
+        functions = calls_of(game, (int(major), int(minor)))
     else:
         functions = [*functions_of(game), *mathematics.FUNCTIONS]
     sys.stdout.write(linked(functions, game.name))
