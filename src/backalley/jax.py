@@ -118,7 +118,9 @@ def _version() -> tuple[int, int]:
     text = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text("utf-8")
     major, minor = (int(found) for found in re.findall(r"#define XLA_FFI_API_M(?:AJ|IN)OR (\d+)", text)[:2])
     if major != 0:
-        raise InvalidCall(f"JAX {jax.__version__} has version {major} of XLA's interface; this package knows version 0.")
+        raise InvalidCall(
+            f"JAX {jax.__version__} has version {major} of XLA's interface; this package knows version 0."
+        )
     return major, minor
 
 

@@ -20,6 +20,7 @@ from backalley.envs.core.rules import rng
 from backalley.exports import writing
 from backalley.exports.module import module_text
 from backalley.exports.writing import Exported, export
+from tests import ROOT
 from tests.common.cases import GAMES
 from tests.common.commands import run
 
@@ -121,6 +122,17 @@ def test_the_layout_says_where_every_field_is(leduc: Exported) -> None:
 def test_the_header_stands_alone(leduc: Exported, language: str) -> None:
     words = ["gcc", "-x", language, "-fsyntax-only", "-Wall", "-Werror", f"{SMALL.name}.h"]
     subprocess.run(words, check=True, cwd=leduc.folder)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
+def test_the_guides_environment_in_c_plays(tmp_path: Path) -> None:
+    export(SMALL, "c", tmp_path)
+    page = (ROOT / "docs" / "guides" / "exporting.md").read_text("utf-8")
+    (tmp_path / "env.c").write_text(page.split("```c\n")[1].split("```")[0])
+    words = ["gcc", "-std=c11", "-Wall", "-Werror", "env.c", f"{SMALL.name}.o", "-lm", "-o", "env"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    said = subprocess.run([tmp_path / "env"], check=True, capture_output=True, text=True).stdout
+    assert int(said.split()[0]) > 10_000
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a program has to know to call an exported game: its records, constants, actions and functions, as data and as a C
+"""What a program has to know to call an exported game: records, constants, actions, functions; as data, and as a C
 header."""
 
 from __future__ import annotations
@@ -20,54 +20,11 @@ _TYPES = {
     "i8": "int64", "u8": "uint64", "f4": "float", "f8": "double",
 }  # fmt: skip
 
-_RESERVED = set(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "int",
-        "long",
-        "register",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "bool",
-        "catch",
-        "class",
-        "delete",
-        "new",
-        "operator",
-        "private",
-        "public",
-        "template",
-        "this",
-        "throw",
-        "try",
-    ]
-)
+_RESERVED = """
+    auto break case char const continue default do double else enum extern float for goto if int long register return
+    short signed sizeof static struct switch typedef union unsigned void volatile while bool catch class delete new
+    operator private public template this throw try
+"""
 """Words that no field can be named by in C or C++."""
 
 
@@ -181,7 +138,7 @@ def header_of(name: str, layout: Mapping[str, Any]) -> str:
 
 def _field(name: str) -> str:
     """A field's name in C, where `void` and some others are the language's own."""
-    return f"{name}_" if name in _RESERVED else name
+    return f"{name}_" if name in _RESERVED.split() else name
 
 
 def _c(name: str, kind: str) -> str:
