@@ -4,7 +4,7 @@
     state = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.key(0), 4096))
     state = jax.jit(jax.vmap(env.step))(state, actions)
 
-The rules are the same machine code as everywhere: for equal streams a table plays as `make_vec`'s. Needs the extra `jax`.
+The rules are the same as everywhere: for equal streams a table plays as `make_vec`'s. Needs the extra `jax`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -25,10 +26,6 @@ from .translate import Argument, Function
 
 NO_LIMIT = 2**31 - 1
 _INT, _WORD, _BYTE, _FLAG, _SHORT = numba.int64, numba.uint64, numba.int8, numba.uint8, numba.int32
-_STATE, _OBSERVATION = Argument("state", "state*"), Argument("observation", "observation*")
-_MASK, _SEAT, _KEY = Argument("mask", "int8*"), Argument("seat", "int32"), Argument("key", "uint64")
-_CARDS, _ACTION = Argument("cards", "int32*"), Argument("action", "int32")
-
 BATCH = {
     "state": ("state", "the states [B]"),
     "stream": ("uint64", "each table's own random stream [B]; any number begins one"),
@@ -42,7 +39,6 @@ BATCH = {
     "own_decisions": ("int32", "how many of them each seat made [B][seats]"),
 }
 """The pointers of a `batch`, in order: what each points to, its meaning and its shape."""
-_BATCH = Argument("batch", "batch*", tuple(range(len(BATCH))))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -74,10 +70,23 @@ def _on_stack(count: int) -> Callable[[], Any]:
 
 def functions_of(game: Game) -> list[Function]:
     """Return them, with the game's options as constants."""
-    return [*_rules(game), *_tables(game), *_players(game)]
+    return [made for part in (_rules, _tables, _players) for made in part(game, functools.partial(_made, game))]
 
 
-def _rules(game: Game) -> list[Function]:
+def _made(game: Game, result: str, name: str, given: str, doc: str, kernel: Callable[..., Any]) -> Function:
+    """A function of C, by the text of its arguments, and the kernel that it calls."""
+    state, seen = numba.from_dtype(game.state_dtype), numba.from_dtype(game.observation_dtype)
+    arrays = [state, _WORD, seen, _BYTE, _BYTE, numba.float32, _FLAG, _FLAG, _SHORT, _SHORT]  # in BATCH's order
+    pointer = numba.types.CPointer
+    kinds = {"int32": [_INT], "uint64": [_WORD], "state*": [state], "observation*": [seen]}
+    kinds |= {"int8*": [pointer(_BYTE)], "int32*": [pointer(_SHORT)], "batch*": [pointer(kind) for kind in arrays]}
+    words = [one.split() for one in given.split(", ")]
+    parts = {"batch*": tuple(range(len(BATCH)))}
+    arguments = tuple(Argument(word, kind, parts.get(kind, ())) for kind, word in words)
+    return Function(name, doc, arguments, result, kernel, tuple(one for kind, _ in words for one in kinds[kind]))
+
+
+def _rules(game: Game, made: Callable[..., Function]) -> list[Function]:
     """The rules on one state."""
     names, options = kernel_names(game.type, game.options), game.options
     START, DEAL, LEGAL, STEP, OBSERVE, DETERMINIZE = (
@@ -125,60 +134,22 @@ def _rules(game: Game) -> list[Function]:
             out[place] = deck.cards[place]
         return stream
 
-    state, observation = numba.from_dtype(game.state_dtype), numba.from_dtype(game.observation_dtype)
-    mask, cards = numba.types.CPointer(_BYTE), numba.types.CPointer(_SHORT)
-    outcome, stream = Argument("start_outcome", "int32"), Argument("stream", "uint64")
+    begin = f"Begin a game, before the deal; the start outcome is below {game.num_start_outcomes}."
+    dealt = "Deal where the seat is -1: cards as `shuffle` writes them, or in another order. They may be written to."
+    played = "Play a legal action, which is not checked; the state's `reward` is then what each seat gained by it."
+    shuffled = f"Write a shuffled pack, or what is drawn of it, to {places} cards; return the stream advanced."
     return [
-        Function(
-            "start",
-            f"Begin a game. The start outcome is below {game.num_start_outcomes}.",
-            (_STATE, outcome),
-            "void",
-            start,
-            (state, _INT),
+        made("void", "start", "state* state, int32 start_outcome", begin, start),
+        made("void", "deal", "state* state, int32* cards", dealt, deal),
+        made("void", "legal", "state* state, int8* mask", "Write 1 for each legal action, else 0.", legal),
+        made("void", "step", "state* state, int32 action", played, step),
+        made(
+            "void", "observe", "state* state, int32 seat, observation* observation", "Write what a seat knows.", observe
         ),
-        Function(
-            "deal",
-            "Deal where the seat is -1: the cards are those of `shuffle`, or any order of the pack. They may be "
-            "written to.",
-            (_STATE, _CARDS),
-            "void",
-            deal,
-            (state, cards),
+        made(
+            "void", "determinize", "state* state, int32 seat, uint64 key", "Redraw what a seat cannot see.", determinize
         ),
-        Function("legal", "Write 1 for each legal action.", (_STATE, _MASK), "void", legal, (state, mask)),
-        Function(
-            "step",
-            "Play a legal action; the state's `reward` is then what each seat gained by it. No action is checked.",
-            (_STATE, _ACTION),
-            "void",
-            step,
-            (state, _INT),
-        ),
-        Function(
-            "observe",
-            "Write what a seat may know.",
-            (_STATE, _SEAT, _OBSERVATION),
-            "void",
-            observe,
-            (state, _INT, observation),
-        ),
-        Function(
-            "determinize",
-            "Redraw what a seat cannot see, by a key.",
-            (_STATE, _SEAT, _KEY),
-            "void",
-            determinize,
-            (state, _INT, _WORD),
-        ),
-        Function(
-            "shuffle",
-            f"Write a shuffled pack, or what is drawn of it, to {places} cards; return the stream advanced.",
-            (_CARDS, stream),
-            "uint64",
-            shuffle,
-            (cards, _WORD),
-        ),
+        made("uint64", "shuffle", "int32* cards, uint64 stream", shuffled, shuffle),
     ]
 
 
@@ -200,7 +171,7 @@ def _deck(game: Game) -> Callable[[], Any]:
     return new_deck  # type: ignore[no-any-return]
 
 
-def _tables(game: Game) -> list[Function]:
+def _tables(game: Game, made: Callable[..., Function]) -> list[Function]:
     """Decisions of many tables, as `make_vec` plays them."""
     names, options = table_names(game.type, game.options), game.options
     begin, deal_out, show, step_table = (names[name] for name in ("begin", "deal_out", "show", "step_table"))
@@ -255,40 +226,21 @@ def _tables(game: Game) -> list[Function]:
             step_table(options, batch, deck, outcomes, limit, again != 0, row, chosen[row])
         return -1
 
-    pointers = tuple(
-        numba.types.CPointer(kind)
-        for kind in (
-            numba.from_dtype(game.state_dtype), _WORD, numba.from_dtype(game.observation_dtype), _BYTE, _BYTE,
-            numba.float32, _FLAG, _FLAG, _SHORT, _SHORT,
-        )
-    )  # fmt: skip
-    first, count = Argument("first", "int32"), Argument("count", "int32")
-    given, again = Argument("actions", "int32*"), Argument("autoreset", "int32")
+    opened = "Begin a game on `count` tables, from the table `first` on, up to its first decision."
+    played = (
+        "Play `actions[row]` on each of these tables; where a game ends and `autoreset` is not 0, begin the next. "
+        "Return -1, or, with nothing played, the first table whose action is not legal."
+    )
+    rows = "int32 first, int32 count"
     return [
-        Function(
-            "open",
-            "Begin a game on `count` tables, from the table `first` on, up to its first decision.",
-            (_BATCH, first, count),
-            "void",
-            open_,
-            (*pointers, _INT, _INT),
-        ),
-        Function(
-            "play",
-            "Play `actions[row]` on each of these tables; where a game ends and `autoreset` is not 0, begin the next. "
-            "Return -1, or, with nothing played, the first table whose action is not legal.",
-            (_BATCH, given, first, count, again),
-            "int32",
-            play,
-            (*pointers, numba.types.CPointer(_SHORT), _INT, _INT, _INT),
-        ),
+        made("void", "open", f"batch* batch, {rows}", opened, open_),
+        made("int32", "play", f"batch* batch, int32* actions, {rows}, int32 autoreset", played, play),
     ]
 
 
-def _players(game: Game) -> list[Function]:
+def _players(game: Game, made: Callable[..., Function]) -> list[Function]:
     """The random player and the bots: each sees an observation and a mask."""
     options, actions = game.options, game.num_actions
-    observation, mask = numba.from_dtype(game.observation_dtype), numba.types.CPointer(_BYTE)
 
     def random_action(mask, key):  # type: ignore[no-untyped-def]
         return random_legal(carray(mask, (actions,)), key)
@@ -299,25 +251,9 @@ def _players(game: Game) -> list[Function]:
 
         return decide
 
-    found = [
-        Function(
-            "random",
-            "A random legal action, drawn by a key; -1 where there is none.",
-            (_MASK, _KEY),
-            "int32",
-            random_action,
-            (mask, _WORD),
-        )
+    given = "observation* observation, int8* mask, uint64 key"
+    drawn = "A random legal action, drawn by a key; -1 where there is none."
+    return [
+        made("int32", "random", "int8* mask, uint64 key", drawn, random_action),
+        *(made("int32", f"bot_{bot.name}", given, bot.doc, player(bot.act)) for bot in game.type.bots),
     ]
-    for bot in game.type.bots:
-        found.append(
-            Function(
-                f"bot_{bot.name}",
-                bot.doc,
-                (_OBSERVATION, _MASK, _KEY),
-                "int32",
-                player(bot.act),
-                (observation, mask, _WORD),
-            )
-        )
-    return found

@@ -1,4 +1,4 @@
-"""The C functions that JAX calls, in the form of XLA's foreign function interface (its header is `xla/ffi/api/c_api.h`).
+"""The C functions that JAX calls, in the form of XLA's foreign function interface (header `xla/ffi/api/c_api.h`).
 
 A call frame is read as 64-bit words, at the places that version 0 of the interface fixes.
 """

@@ -27,7 +27,7 @@ class Argument:
     type: str
     """`int32` or `uint64`; or what it points to: `state*`, `int8*`, `batch*`."""
     parts: tuple[int, ...] = ()
-    """Of a `batch*`: which of the pointers in it the kernel takes, in this order."""
+    """Of a `batch*`: the pointers in it that the kernel takes, in this order."""
 
 
 @dataclass(frozen=True)
