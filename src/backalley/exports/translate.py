@@ -219,7 +219,7 @@ define linkonce_odr void @backalley_give(ptr %made) {
 """
 # Every array is given back before a function returns, so memory begins again where none is left.
 _ARENA = """
-@backalley_arena = internal global [262144 x i8] zeroinitializer, align 16
+@backalley_arena = internal global [4194304 x i8] zeroinitializer, align 16
 @backalley_used = internal global i64 16
 @backalley_blocks = internal global i64 0
 declare void @llvm.trap()
@@ -228,7 +228,7 @@ define linkonce_odr ptr @backalley_take(i64 %size) {
   %more = add i64 %size, 15
   %whole = and i64 %more, -16
   %end = add i64 %used, %whole
-  %over = icmp ugt i64 %end, 262144
+  %over = icmp ugt i64 %end, 4194304
   br i1 %over, label %full, label %fits
 full:
   call void @llvm.trap()
