@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-import backalley
 from backalley.console.errors import InvalidCall, InvalidType, NotInstalled
+from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
 from backalley.exports.jax_calls import GIVEN
 from backalley.exports.module import module_text
@@ -110,7 +110,7 @@ def make(game: str | Game, *, autoreset: bool = False, **options: Any) -> Env:
     `autoreset`, and what `Env` raises."""
     if not isinstance(autoreset, bool):
         raise InvalidType(f"autoreset is {autoreset!r}; it takes True or False.")
-    return Env(game.bind(**options) if isinstance(game, Game) else backalley.game(game, **options), autoreset)
+    return Env(game.bind(**options) if isinstance(game, Game) else catalogue.game(game, **options), autoreset)
 
 
 def _version() -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import backalley
+from backalley import __version__
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import record
 
@@ -36,7 +36,7 @@ def layout_of(game: Game, functions: Sequence[Function], about: Mapping[str, Any
         "title": game.title,
         "options": game.option_values,
         **about,
-        "backalley": backalley.__version__,
+        "backalley": __version__,
         "seats": game.num_seats,
         "seat_names": [game.seat_name(seat) for seat in range(game.num_seats)],
         "actions": [game.action_str(action) for action in range(game.num_actions)],

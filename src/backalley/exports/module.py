@@ -11,8 +11,8 @@ import os
 import subprocess
 import sys
 
-import backalley
 from backalley.console.errors import InvalidCall
+from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
 
 from . import mathematics
@@ -36,7 +36,7 @@ def module_text(game: Game, kind: str = "c") -> str:
 
 def main(kind: str, spec: str, options: str) -> None:
     """Print the module."""
-    game = backalley.game(spec, **json.loads(options))
+    game = catalogue.game(spec, **json.loads(options))
     if kind != "c":
         from .jax_calls import calls_of
 

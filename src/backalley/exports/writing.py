@@ -14,11 +14,11 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-import backalley
 from backalley.console.errors import InvalidCall, InvalidValue, did_you_mean
 from backalley.envs.core.compile.kernel import sources_of
 from backalley.envs.core.compile.source_digest import source_digest
 from backalley.envs.core.files import durable
+from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
 
 from . import mathematics, wasm
@@ -68,7 +68,7 @@ def export(
         raise InvalidValue(f"The target is {target!r}; it takes {', '.join(TARGETS)}.{did_you_mean(target, TARGETS)}")
     if triple is not None and target != "c":
         raise InvalidValue(f"A triple goes with target 'c'; {target!r} has a machine of its own.")
-    bound = game.bind(**options) if isinstance(game, Game) else backalley.game(game, **options)
+    bound = game.bind(**options) if isinstance(game, Game) else catalogue.game(game, **options)
     name, folder = bound.name, Path(out)
     code_name = f"{name}{_ending(target)}"
     names = [code_name, f"{name}.json", "LICENSE", *([] if target == "wasm" else [f"{name}.h"])]
@@ -137,5 +137,5 @@ def _licence() -> str:
     from importlib.metadata import files
 
     found = [file for file in files("backalley") or () if file.name == "LICENSE"]
-    place = Path(str(found[0].locate())) if found else Path(backalley.__file__).resolve().parents[2] / "LICENSE"
+    place = Path(str(found[0].locate())) if found else Path(__file__).resolve().parents[3] / "LICENSE"
     return place.read_text("utf-8")
