@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from backalley.benchmarks.matches.tournament import tournament
     from backalley.envs.core.api.game_state import GameState
     from backalley.envs.core.api.walker import Nodes, Path, Walker, walker
+    from backalley.exports.writing import export
     from backalley.records.reading import read_record
     from backalley.records.writing import record_games
     from backalley.training.attack.attack import attack
@@ -85,6 +86,7 @@ __all__ = [
     "evaluate",
     "event_str",
     "events_str",
+    "export",
     "game",
     "game_names",
     "game_type",
@@ -115,6 +117,7 @@ _ON_FIRST_USE = {
     "attack": "training.attack.attack",
     "evaluate": "benchmarks.matches.evaluate",
     "analyse": "agents.analysis",
+    "export": "exports.writing",
     "load_policy": "agents.policies.learned",
     "read_record": "records.reading",
     "record_games": "records.writing",

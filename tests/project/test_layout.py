@@ -35,8 +35,10 @@ BY_NAME_ALONE = {("envs/core/api/registry", "agents/gymnasium/gymnasium_env")} |
     for phase in ("ppo/ppo", "mmd/mmd", "rollouts/rollouts", "rollouts/rounds", "macros/plans")
 }
 """The only modules of later rooms that are named in strings: Gymnasium's registry and the list of phases take such."""
-COMPILERS = {"benchmarks/figures/results", "cluster/same_code", "cluster/sent_modules"}
-"""Who imports the compiler's room outside the core and the games: for digests of sources."""
+COMPILERS = {"benchmarks/figures/results", "cluster/same_code", "cluster/sent_modules", "exports/writing"}
+COMPILERS |= {"exports/translate"}
+"""Who imports the compiler's room outside the core and the games: for digests of sources, and to translate kernels for
+other processors."""
 WIDEST = 14
 WIDER = {"envs/bezique": 15, "tests/common": 18, "tests/games": 28}
 """Files of a folder, `__init__.py` left out, and the folders that are wider, by what they held when this was

@@ -8,7 +8,7 @@ import click
 import backalley
 from backalley.console.command import Program
 
-from . import about, dev, figures, learn, matches, records, reports, tables
+from . import about, dev, exporting, figures, learn, matches, records, reports, tables
 from .shared import command_line
 
 __all__ = ["command_line", "main"]
@@ -35,6 +35,7 @@ for _verb in (
     about.new_game,
     about.check,
     about.compile_,
+    exporting.export,
     learn.train,
     learn.attack,
     matches.evaluate,

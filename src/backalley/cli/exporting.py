@@ -1,0 +1,30 @@
+"""The command that writes a game's rules for programs without Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from backalley.envs.core.game.game import Game
+
+from .shared import again, of_a_game
+
+
+@click.command("export")
+@of_a_game
+@click.option(
+    "--target",
+    type=click.Choice(["native", "c", "wasm"]),
+    required=True,
+    help="A shared library, an object file with a C header, or WebAssembly.",
+)
+@click.option("--triple", metavar="TRIPLE", help="Another machine for target c, such as aarch64-linux-gnu.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The folder to write to.")
+@click.option("--replace", is_flag=True, help="Replace files of an earlier export.")
+def export(game: Game, target: str, triple: str | None, out: Path, replace: bool) -> None:
+    """Write the rules of GAME as files that need no Python: code, a C header, a JSON of the layout, and the licence."""
+    from backalley.exports.writing import export as written
+
+    click.echo(written(game, target, out, triple=triple, replace=replace).table())
+    again()

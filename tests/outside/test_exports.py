@@ -1,0 +1,165 @@
+"""Exported games: a C program and Node.js play each to Python's bytes; what files hold, and what is refused."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import backalley
+from backalley.agents.registry import agent
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules import rng
+from backalley.exports import writing
+from backalley.exports.module import module_text
+from backalley.exports.writing import Exported, export
+from tests import ROOT
+from tests.common.cases import GAMES
+from tests.common.commands import run
+
+HERE = Path(__file__).parent
+TABLES, STEPS = 100, 100
+"""10,000 decisions."""
+SMALL = backalley.game("backalley.examples.leduc")
+COMPILER, NODE = shutil.which("gcc"), shutil.which("node")
+PARTS = ("state", "mask", "observation", "seat", "reward", "terminated", "truncated", "determinized")
+SLOW = [pytest.param(game, id=game.name, marks=pytest.mark.slow) for game in GAMES]
+BOTH = pytest.mark.parametrize("game", [pytest.param(SMALL, id="leduc"), *SLOW])
+
+
+@pytest.fixture(autouse=True)
+def translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "module_text", TEXTS)
+
+
+TEXTS = functools.cache(module_text)
+
+
+def played(game: Game, given: Path) -> list[tuple[str, npt.NDArray[np.uint8]]]:
+    """Play by Python, write the actions to a file, and return the bytes of each part in order."""
+    batch = game.make_vec(TABLES, seed=0)
+    bots = [(name, agent(f"bot:{name}", game)) for name in game.bots]
+    random, shown, found = np.random.default_rng(1), batch.reset(), list[tuple[str, npt.NDArray[np.uint8]]]()
+    sizes = [TABLES, STEPS, game.num_actions, game.num_seats, game.deck_size, game.num_start_outcomes]
+    streams = np.array([rng.stream_of(seed) for seed in range(TABLES)], np.uint64)
+    written = [np.array(sizes, np.int32).tobytes(), streams.tobytes()]
+    for step in range(STEPS + 1):
+        if step:
+            drawn = np.where(shown.action_mask == 1, random.random(shown.action_mask.shape), -1)
+            actions = drawn.argmax(1)
+            written.append(actions.astype(np.int32).tobytes())
+            shown = batch.step(actions)
+        keys = np.arange(TABLES, dtype=np.uint64) + np.uint64(step * 1000)
+        values = [batch.states().records, shown.action_mask, shown.observation, shown.seat, shown.reward]
+        values += [shown.terminated, shown.truncated, batch.determinize(keys).records]
+        choices = [(name, one.choose(shown.observation, shown.action_mask, keys)) for name, one in bots]  # type: ignore[attr-defined]
+        named = [*zip(PARTS, values, strict=True), *((name, value.astype(np.int32)) for name, value in choices)]
+        found += [(f"{name} {step}", np.frombuffer(value.tobytes(), np.uint8)) for name, value in named]
+    given.write_bytes(b"".join(written))
+    return found
+
+
+def same(expected: list[tuple[str, npt.NDArray[np.uint8]]], made: Path) -> None:
+    found, place = np.fromfile(made, np.uint8), 0
+    for name, value in expected:
+        assert np.array_equal(found[place : place + len(value)], value), name
+        place += len(value)
+    assert place == len(found)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
+@BOTH
+def test_a_c_program_plays_to_the_same_bytes(game: Game, tmp_path: Path) -> None:
+    written = export(game, "native", tmp_path)
+    name = game.name
+    bots = ",".join(f"{name}_bot_{bot}" for bot in game.bots)
+    words = ["gcc", "-std=c11", "-Wall", "-Werror", f"-DGAME={name}", f'-DHEADER="{name}.h"', f"-DBOTS={bots}"]
+    words += [f"-I{tmp_path}", str(HERE / "play_exported.c"), str(tmp_path / written.files[0]), "-o", "player"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    expected = played(game, tmp_path / "given")
+    subprocess.run([tmp_path / "player", "given", "made"], check=True, cwd=tmp_path)
+    same(expected, tmp_path / "made")
+
+
+@pytest.mark.skipif(NODE is None, reason="there is no Node.js")
+@BOTH
+def test_node_plays_to_the_same_bytes(game: Game, tmp_path: Path) -> None:
+    written = export(game, "wasm", tmp_path)
+    expected = played(game, tmp_path / "given")
+    code, layout = written.files[:2]
+    words = ["node", str(HERE / "play_exported.mjs"), code, layout, "given", "made"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    same(expected, tmp_path / "made")
+    assert (tmp_path / code).stat().st_size < 1_000_000
+
+
+@pytest.fixture(scope="module")
+def leduc(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    return export(SMALL, "c", tmp_path_factory.mktemp("exported"), triple="aarch64-linux-gnu")
+
+
+def test_the_layout_says_where_every_field_is(leduc: Exported) -> None:
+    kept = json.loads((leduc.folder / f"{SMALL.name}.json").read_text("utf-8"))
+    assert kept == leduc.layout
+    fields = SMALL.observation_dtype.fields
+    assert fields is not None
+    assert {one["name"]: one["offset"] for one in kept["observation"]["fields"]} == {
+        name: fields[name][1] for name in fields
+    }
+    assert kept["actions"] == [SMALL.action_str(action) for action in range(SMALL.num_actions)]
+    assert kept["triple"] == "aarch64-linux-gnu"
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_the_header_stands_alone(leduc: Exported, language: str) -> None:
+    words = ["gcc", "-x", language, "-fsyntax-only", "-Wall", "-Werror", f"{SMALL.name}.h"]
+    subprocess.run(words, check=True, cwd=leduc.folder)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
+def test_the_guides_environment_in_c_plays(tmp_path: Path) -> None:
+    export(SMALL, "c", tmp_path)
+    page = (ROOT / "docs" / "guides" / "exporting.md").read_text("utf-8")
+    (tmp_path / "env.c").write_text(page.split("```c\n")[1].split("```")[0])
+    words = ["gcc", "-std=c11", "-Wall", "-Werror", "env.c", f"{SMALL.name}.o", "-lm", "-o", "env"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    said = subprocess.run([tmp_path / "env"], check=True, capture_output=True, text=True).stdout
+    assert int(said.split()[0]) > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--target", "rust"], "'rust' is not one of"),
+        (["--target", "wasm", "--option", "cards=9"], "has no option 'cards'"),
+        (["--target", "wasm", "--triple", "aarch64-linux-gnu"], "A triple goes with target 'c'"),
+        (["--target", "c", "--triple", "nowhere"], "The triple is 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_written_is_a_sentence(words: list[str], said: str, tmp_path: Path) -> None:
+    ended = run("export", "backalley.examples.leduc", *words, "--out", str(tmp_path / "made"))
+    assert ended.exit_code == 2
+    assert said in ended.output
+    assert not list(tmp_path.glob("made/*"))
+
+
+def test_files_that_are_there_are_kept(leduc: Exported) -> None:
+    before = {name: (leduc.folder / name).read_bytes() for name in leduc.files}
+    with pytest.raises(InvalidValue, match="is there already"):
+        export(SMALL, "c", leduc.folder)
+    assert {name: (leduc.folder / name).read_bytes() for name in leduc.files} == before
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ended = run("export", "backalley.examples.leduc", "--target", "wasm", "--out", str(tmp_path / "file"))
+    assert ended.exit_code == 2
+    assert "file" in ended.output

@@ -1,0 +1,85 @@
+"""Games inside JAX: the same bytes as `make_vec`, under jit, vmap and scan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.console.errors import InvalidType
+from tests.common.cases import GAMES
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+TABLES, STEPS = 50, 60
+KUHN = backalley.game("backalley.examples.kuhn")
+SLOW = [pytest.param(game, id=game.name, marks=pytest.mark.slow) for game in GAMES]
+
+
+def first_legal(mask: Any, number: Any) -> Any:
+    """One of the legal actions, by a number."""
+    legal = mask.astype(np.int32)
+    place = number % legal.sum(-1)
+    return (np.cumsum(legal, -1) > place[..., None]).argmax(-1)
+
+
+@pytest.mark.parametrize("game", [pytest.param(KUHN, id="kuhn"), *SLOW])
+def test_it_plays_as_make_vec(game: Any) -> None:
+    from backalley import jax as in_jax
+
+    env = in_jax.make(game, autoreset=True)
+    keys = np.arange(2 * TABLES, dtype=np.uint32).reshape(TABLES, 2) * 7919
+    batch = game.make_vec(TABLES, seed=0)
+    shown = batch.reset(streams=keys.view(np.uint64)[:, 0])
+    state, step = jax.jit(jax.vmap(env.init))(jnp.asarray(keys)), jax.jit(jax.vmap(env.step))
+    for number in range(STEPS):
+        actions = first_legal(shown.action_mask, np.arange(TABLES) + number)
+        state, shown = step(state, jnp.asarray(actions)), batch.step(actions)
+        for name, other in (("observation", "observation"), ("rewards", "reward"), ("current_player", "seat")):
+            assert np.array_equal(getattr(state, name), getattr(shown, other)), name
+        assert np.array_equal(state.legal_action_mask, shown.action_mask == 1)
+        assert np.array_equal(state.terminated, shown.terminated)
+        assert np.array_equal(state.truncated, shown.truncated)
+        assert np.asarray(state.state).tobytes() == batch.states().records.tobytes()
+
+
+def test_a_scan_plays_whole_games() -> None:
+    from backalley import jax as in_jax
+
+    env = in_jax.make(KUHN)
+
+    def decide(state: Any, key: Any) -> tuple[Any, Any]:
+        logits = jnp.where(state.legal_action_mask, 0.0, -jnp.inf)
+        state = env.step(state, jax.random.categorical(key, logits))
+        return state, state.rewards
+
+    def play(key: Any) -> Any:
+        return jax.lax.scan(decide, env.init(key), jax.random.split(key, 6))
+
+    state, rewards = jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(1), TABLES))
+    assert bool(state.terminated.all())
+    assert bool((state.current_player == -2).all())
+    assert not state.legal_action_mask.any()
+    assert np.allclose(rewards.sum((1, 2)), 0)
+    assert np.unique(rewards.sum(1)[:, 0]).size > 1
+
+
+def test_an_action_that_is_not_legal_ends_the_game() -> None:
+    from backalley import jax as in_jax
+
+    env = in_jax.make(KUHN)
+    state = env.init(jax.random.key(0))
+    who, after = int(state.current_player), env.step(state, 99)
+    assert bool(after.terminated)
+    assert float(after.rewards[who]) == KUHN.reward_range[0]
+    assert float(after.rewards.sum()) == KUHN.reward_range[0]
+    assert not env.step(after, 0).rewards.any()
+
+
+def test_what_it_does_not_take_is_a_sentence() -> None:
+    from backalley import jax as in_jax
+
+    with pytest.raises(InvalidType, match="autoreset is 1"):
+        in_jax.make(KUHN, autoreset=1)  # type: ignore[arg-type]
