@@ -54,7 +54,7 @@ Play = tuple[int, Callable[[], Any], Callable[[], Any]]
 """Decisions; what is done before them; they themselves."""
 
 
-def _batch(game: Game, **settings: bool) -> Play:
+def _batch(game: Game, **settings: Any) -> Play:
     tables, random, actions = game.make_vec(64, seed=0, **settings), np.random.default_rng(0), list[Any]()
     step = tables.reset()
     for _ in range(STEPS):

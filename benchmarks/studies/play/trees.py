@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,15 @@ WHAT = {
     "words": "`information_state_string`",
     "reads": "decisions of an agent with `Recall`",
 }
+
+
+def _shown(name: str, row: Found) -> str:
+    return f"{row['rates'][name]:,.0f}" if name in row["rates"] else ""
+
+
 _COLUMNS: Columns = {
     "game": lambda row: "OpenSpiel's Leduc poker" if row["game"] == "openspiel" else title(row),
-    **{
-        said: lambda row, name=name: f"{row['rates'][name]:,.0f}" if name in row["rates"] else ""
-        for name, said in WHAT.items()
-    },
+    **{said: partial(_shown, name) for name, said in WHAT.items()},
 }
 
 
@@ -91,7 +95,8 @@ class Reader:
         places, new = self.recall.read(view)
         np.add.at(self.recall.state, (places[:, None], new.events[:, :, 0] % 16), 1.0)
         weights = 1 + (self.recall.state[places, 1:2] * np.arange(view.action_mask.shape[1])) % 7
-        return (view.action_mask * weights).argmax(1)
+        chosen: npt.NDArray[np.int64] = (view.action_mask * weights).argmax(1)
+        return chosen
 
 
 def _rates(game: Game, seconds: float) -> dict[str, float]:

@@ -38,8 +38,8 @@ def explain(error: Exception) -> None:
         meant = did_you_mean(name, known, repr)
         raise KernelError(f"In {where}, {_owner(lines, name)} has no field {name!r}{has}.{meant}") from error
     if type(error).__module__.startswith("numba."):
-        lines = str(error).partition("\n\n")[0].splitlines()
-        said = " ".join(" ".join(line for line in lines if not line.startswith("Failed in ")).split())
+        said_by_numba = str(error).partition("\n\n")[0].splitlines()
+        said = " ".join(" ".join(line for line in said_by_numba if not line.startswith("Failed in ")).split())
         raise KernelError(f"What {where} does cannot be compiled. Numba says: {said}") from error
     if not hasattr(error, "__notes__"):
         error.add_note(f"In {where}.")

@@ -205,7 +205,7 @@ class Engine:
         self.memory = Memory(self.game, self.size, buffers, self.memory)
         self.shown = self.memory.shown
         self.batch = self.batch._replace(**self._written())
-        self._step_one = None, None
+        self._step_one = None, int
         self.lock = self.memory.lock
 
     def call(

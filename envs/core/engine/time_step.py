@@ -93,7 +93,8 @@ class Memory:
             _check(name, array, *layout[name])
         _check_apart(given)
         _check_free(given, before)
-        self._buffers, self._given = dict(buffers), list(given.values())
+        self._buffers: dict[str, Any] = dict(buffers)
+        self._given = list(given.values())
         """The caller's, as they were given and as arrays, which no other batch may write to while these tables are in
         use."""
         if before is not None:
@@ -105,7 +106,7 @@ class Memory:
         earlier = {} if before is None else before.shown._asdict()
         now = {name: np.array(earlier[name]) for name in given if name in earlier}
         made = {name: earlier[name] if name in earlier else _zeros(*like) for name, like in layout.items()}
-        self.shown = TimeStep(**{name: given[name][:] if name in given else made[name] for name in layout})
+        self.shown: TimeStep = TimeStep(**{name: given[name][:] if name in given else made[name] for name in layout})
         for name, array in given.items():
             array[...] = now.get(name, 0)
         if before is None:
