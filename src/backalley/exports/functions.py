@@ -159,7 +159,7 @@ def _deck(game: Game) -> Callable[[], Any]:
     places = drawn if repeated else size
     cards, displaced = _on_stack(places), _on_stack(max(1, drawn))
 
-    @numba.njit(inline="always")  # type: ignore[untyped-decorator]
+    @numba.njit(inline="always")
     def new_deck():  # type: ignore[no-untyped-def]
         deck = Deck(carray(cards(), (places,)), carray(displaced(), (drawn,)), size, drawn, repeated)
         for place in range(places):
@@ -180,7 +180,7 @@ def _tables(game: Game, made: Callable[..., Function]) -> list[Function]:
     limit = NO_LIMIT if game.max_decisions is None else game.max_decisions
     base, new_deck = numba.from_dtype(game.observation_base), _deck(game)
 
-    @numba.njit(inline="always")  # type: ignore[untyped-decorator]
+    @numba.njit(inline="always")
     def tables(size, states, streams, shown, mask, seat, reward, terminated, truncated, decisions, own):  # type: ignore[no-untyped-def]
         known, whose = carray(mask, (size, actions)), carray(seat, (size,))
         return Batch(
@@ -212,9 +212,9 @@ def _tables(game: Game, made: Callable[..., Function]) -> list[Function]:
             for who in range(seats):
                 batch.reward[row, who] = 0.0
 
-    def play(
+    def play(  # type: ignore[no-untyped-def]
         states, streams, shown, mask, seat, reward, terminated, truncated, decisions, own, given, first, count, again
-    ):  # type: ignore[no-untyped-def]
+    ):
         batch = tables(first + count, states, streams, shown, mask, seat, reward, terminated, truncated, decisions, own)
         chosen = carray(given, (first + count,))
         for row in range(first, first + count):

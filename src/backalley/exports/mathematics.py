@@ -5,6 +5,8 @@ Each is right to about one unit in the last place; a C library's may differ in t
 
 from __future__ import annotations
 
+import math
+
 import numba
 
 from .translate import Argument, Function
@@ -18,7 +20,7 @@ def power(base: float, exponent: float) -> float:
     the second of which has what the first one cannot hold."""
     count = abs(exponent)
     if count != float(int(count)):
-        return float("nan")
+        return math.nan
     high, low, times = 1.0, 0.0, int(count)
     factor, rest = base, 0.0
     while times > 0:
@@ -27,10 +29,12 @@ def power(base: float, exponent: float) -> float:
         factor, rest = _product(factor, rest, factor, rest)
         times >>= 1
     if exponent >= 0:
-        return high + low
+        found: float = high + low
+        return found
     inverse = 1.0 / high
     whole, part = _product(inverse, 0.0, high, low)
-    return inverse + inverse * ((1.0 - whole) - part)
+    better: float = inverse + inverse * ((1.0 - whole) - part)
+    return better
 
 
 @numba.njit(inline="always")  # type: ignore[untyped-decorator]

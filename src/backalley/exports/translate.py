@@ -70,8 +70,11 @@ def _leave_as_translated() -> None:
     size, such code would mistake the places of fields. So this is done in a process that does nothing else."""
     for name in ("_optimize_functions", "_optimize_final_module", "_finalize_final_module", "add_linking_library"):
         setattr(codegen.JITCodeLibrary, name, getattr(_Exported, name))
-    CPUContext.get_executable = lambda *given: _NotCalled()
-    Dispatcher.add_overload = WholeProgramDispatcher.add_overload
+    for owner, name, own in (
+        (CPUContext, "get_executable", lambda *given: _NotCalled()),
+        (Dispatcher, "add_overload", WholeProgramDispatcher.add_overload),
+    ):
+        setattr(owner, name, own)
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]

@@ -81,7 +81,7 @@ def export(
     instead = {called: f"{name}_{own}" for called, own in mathematics.NAMES.items()} if target == "wasm" else {}
     exported = {f"{name}_{one.name}" for one in functions}
     code = link(object_code(module_text(bound), exported, *machine, instead))
-    about = {"target": target, "triple": machine[0], "processor": machine[1] or "any of the triple"}
+    about: dict[str, Any] = {"target": target, "triple": machine[0], "processor": machine[1] or "any of the triple"}
     about |= {"rules": source_digest(*_sources(bound)), "left_out": [_LEFT_OUT]}
     layout = layout_of(bound, functions, about)
     files = {code_name: code, f"{name}.json": json.dumps(layout, indent=1).encode(), "LICENSE": _licence().encode()}
