@@ -69,6 +69,9 @@ class Memory:
     these take the place of, with what it shows.
     """
 
+    shown: TimeStep
+    _buffers: dict[str, Any]
+
     def __init__(
         self, game: Game, size: int, buffers: Mapping[str, Any] | None = None, before: Memory | None = None
     ) -> None:
