@@ -99,10 +99,15 @@ def test_what_a_seat_is_sent_does_not_depend_on_what_it_cannot_know(game: Game) 
             sent = json.dumps(table._draw(at, seat, "light", 960))
             if frame.ended is not None:
                 continue  # the deal is over: its record is shown by the game's own table, which others hold to this
-            for key in (1, 2):
-                table.frames[at] = frame._replace(state=frame.state.determinize(seat, key))
+            kept = list(table.frames)
+            for key in (1, 2):  # all frames of the deal: the log and the last trick are read from those before
+                for before in range(table._begun(at), at + 1):
+                    one = kept[before]
+                    table.frames[before] = one._replace(state=one.state.determinize(seat, key))
+                table._results.clear()
                 assert json.dumps(table._draw(at, seat, "light", 960)) == sent
-            table.frames[at] = frame
+            table.frames[:] = kept
+            table._results.clear()
 
 
 def test_a_person_sees_only_their_own_seat_until_the_game_is_over(client: TestClient) -> None:
