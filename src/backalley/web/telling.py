@@ -1,5 +1,5 @@
-"""What a table tells people besides its picture: the finished trick and who took it, what changed in the scores, how the
-game ended, and seats by where they sit ("you", "left").
+"""What a table tells people besides its picture: the finished trick and who took it, what was scored, how the game
+ended, and seats by where they sit ("you", "left").
 
 All of it is read from tables as one seat may see them, so it tells that seat nothing more.
 """
@@ -46,11 +46,9 @@ def by_place(found: Told, names: Sequence[str]) -> Told:
     """Return a text, or tuples of texts, with `seat 2` and `seats 0 and 2` as the names of these seats."""
 
     def named(match: re.Match[str]) -> str:
-        words = _NUMBER.sub(
-            lambda number: names[int(number[0])] if int(number[0]) < len(names) else number[0], match[2]
-        )
-        if any(char.isdigit() for char in words):
-            return match[0]  # somebody without a name of that kind
+        if max(map(int, _NUMBER.findall(match[2]))) >= len(names):
+            return match[0]
+        words = _NUMBER.sub(lambda number: names[int(number[0])], match[2])
         return words.capitalize() if match[1] == "S" else words
 
     made: Any = found
