@@ -57,24 +57,23 @@ def test_an_ending_is_a_sentence_that_agrees_with_the_returns(name: str) -> None
     options = {"pitch": {"mode": "hand"}}.get(name, {})
     for seed in range(4):
         table = played(name, seed, **options)
-        last, game = len(table.frames) - 1, table.game
+        game = table.game
         assert table.over
         returns = table.frames[-1].returns
         for seat in range(game.num_seats):
-            said = table.seen(last, seat)["ending"]
+            said = table.ending(seat)
             assert said.endswith("."), said
             rivals = [value for other, value in enumerate(returns) if game.sides[other] != game.sides[seat]] or [0.0]
             assert said.startswith("You won") == (returns[seat] > max(rivals)), (said, returns)
-        assert table.seen(0, 0)["ending"] == ""
 
 
 def test_scores_stand_in_the_ending_ones_own_first() -> None:
+    assert played("bezique", 3, most=5).ending(0) == ""
     table = played("bezique", 3)
-    last = len(table.frames) - 1
-    own, other = (table.seen(last, seat)["ending"] for seat in (0, 1))
+    own, other = table.ending(0), table.ending(1)
     assert own == "You won, 120 to 90."
     assert other == "You lost, 90 to 120."
-    assert table.seen(last, None)["ending"] == "Seat 0 won: seat 0 120, seat 1 90."
+    assert table.ending(None) == "Seat 0 won: seat 0 120, seat 1 90."
 
 
 def test_seats_are_called_by_where_they_sit() -> None:

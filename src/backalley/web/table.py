@@ -203,7 +203,7 @@ class Table:
         frame, names = self.frames[at], telling.seats_called(self.game, seat)
         asked = self._scene(at, seat)
         scene = telling.by_place(asked._replace(actions=()), names)  # actions keep their names: they are answers
-        picture, over = svg(scene._replace(actions=asked.actions), theme, width=width), frame.state.is_over
+        picture = svg(scene._replace(actions=asked.actions), theme, width=width)
         return {
             "seat": seat,
             "acting": scene.acting,
@@ -213,9 +213,13 @@ class Table:
             "actions": asked.actions,
             "events": [telling.by_place(line, names) for line in self._log(at, seat)],
             "returns": frame.returns,
-            "ending": telling.ending(self.game, frame.returns, seat, self._table(at, seat)) if over else "",
             "deal_over": frame.ended is not None,
         }
+
+    def ending(self, seat: int | None) -> str:
+        """Return how the game has ended, for who sat in a seat or for an onlooker; empty before."""
+        last = len(self.frames) - 1
+        return telling.ending(self.game, self.frames[-1].returns, seat, self._table(last, seat)) if self.over else ""
 
     # What has happened ----------------------------------------------------------------------------------------------
 

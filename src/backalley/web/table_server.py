@@ -24,8 +24,10 @@ from backalley.console.printable import one_line
 from backalley.envs.core.files import durable, gate, playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import compiled_elsewhere
 from backalley.envs.core.game.threads import cores
 
+from .compiling import compile_elsewhere
 from .table import Chair, Table, contents, restored
 
 Result = TypeVar("Result")
@@ -37,6 +39,18 @@ THINKING = 60.0
 """Seconds after which an agent is no longer waited for."""
 SEARCHES = ("search:48:500", "search:192:2000")
 """The searches that are offered in every game, with a time limit each."""
+QUICK = "search:3:1500"
+"""The search that takes the place of others as long as a game runs as Python."""
+CALLED = {
+    "random": "Beginner: any legal action",
+    "bot": "Regular: the best rules of thumb",
+    pretrained.FOLDER: "Trained: has learned from its own games",
+    SEARCHES[0]: "Thinker: looks ahead for half a second",
+    SEARCHES[1]: "Deep thinker: looks ahead for two seconds",
+    "search+policy:96:2000": "Trained thinker: has learned, and looks ahead",
+    "plans": "Planner: plans whole hands",
+}
+"""What people call the agents that are offered; others have their names."""
 ME, LINK, OPEN = "me", "link", "open"
 """What a seat may be instead of an agent's name: whoever makes the table, a person with a link, an open chair."""
 
@@ -49,9 +63,19 @@ class Refused(BackAlleyError):
         self.status = status
 
 
+def called(agent: str) -> str:
+    """Return what people call an agent, by its name."""
+    kind, _, own = agent.partition(":")
+    return CALLED.get(agent, f"Rules of thumb: {own.replace('_', ' ')}" if kind == "bot" else agent)
+
+
 def digest(secret: str) -> str:
     """Return the digest by which a session is known: its secret is kept nowhere."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _has_policy(name: str) -> bool:
+    return pretrained.FOLDER in name
 
 
 _NO_TABLE = "There is no such table, or you do not sit at it: it takes the link of a chair."
@@ -80,8 +104,10 @@ def _held(folder: Path) -> IO[bytes]:
 class TableServer:
     """The tables of a folder. Its methods belong to one event loop; agents think in threads."""
 
-    def __init__(self, folder: Path, *, pace: float = 0.7, adviser: str = "search:96:1500", own: Sequence[str] = ()):
+    def __init__(self, folder: Path, *, pace: float = 0.7, adviser: str = "search:96:1500", own: Sequence[str] = (),
+                 compiles: bool = True):  # fmt: skip
         """`pace`: seconds before each action of an agent where people watch. `own`: agents beside those of the games.
+        `compiles`: whether kernels are compiled here; otherwise games begin as Python, and another process compiles.
         Raises OSError for a folder that cannot be made."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._held = _held(folder)
@@ -100,6 +126,8 @@ class TableServer:
         self._locks: dict[str, asyncio.Lock] = {}
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._asking: set[str] = set()
+        self._compiles, self._compiling = compiles, dict[Game, asyncio.Task[None]]()
+        self._one_compiler, self._loading = asyncio.Semaphore(1), dict[Game, asyncio.Lock]()
         self._thinking = asyncio.Semaphore(max(2, cores()))
         self._leaving = False
         for path in sorted(folder.glob("*.json")):
@@ -200,8 +228,10 @@ class TableServer:
                 chairs.append(Chair(agent=given))
             else:
                 raise Refused(400, f"A seat takes me, link, open, or an agent: {', '.join(offered)}.")
+        self.prepare(game)
         for name in sorted({chair.agent for chair in chairs if chair.agent}):
-            (await self._agent(name, game)).close()
+            if not (self.is_compiling(game) and _has_policy(name)):  # it is there, and takes seconds to be read
+                (await self._agent(name, game)).close()
         opening = {"seed": secrets.randbelow(2**53)}  # as JSON of other programs can hold it, too
         return await self._set_up(session, game, opening, chairs)
 
@@ -319,11 +349,12 @@ class TableServer:
         name = ""
         try:
             while table.id in self.tables and not table.over and (name := table.chairs[table.acting].agent):
-                if name not in agents:
-                    agents[name] = await self._agent(name, table.game)
+                now = self._now(name, table.game)
+                if now not in agents:
+                    agents[now] = await self._agent(now, table.game)
                 if table.people():
                     await asyncio.sleep(self.pace)
-                await self._let_play(agents[name], table)
+                await self._let_play(agents[now], table)
         except Exception as error:  # whatever an agent does wrong, the table can be looked at
             traceback.print_exception(error)
             table.trouble = f"{name} could not decide; the table waits until somebody takes an action back."
@@ -353,7 +384,7 @@ class TableServer:
             raise Refused(429, "One question at a time: the one before is being worked on.")
         self._asking.add(session)
         try:
-            agent = await self._agent(self.adviser, table.game)
+            agent = await self._agent(self._now(self.adviser, table.game), table.game)
             return await self._think_in_time(lambda: table.values(at, agent))
         except TimeoutError:
             raise Refused(503, f"The search took longer than {THINKING:.0f} seconds; ask again.") from None
@@ -362,13 +393,44 @@ class TableServer:
 
     async def _agent(self, name: str, game: Game) -> Agent:
         """An agent by its name here. Raises Refused where it is not offered, or does not play this game."""
-        if name != self.adviser and name not in self.offered(game):
+        if name not in (self.adviser, QUICK) and name not in self.offered(game):
             raise Refused(400, f"{one_line(name)[:60]} is no agent that this server offers for {game.title}.")
         try:
-            return await self.think(lambda: agent_of(self.own.get(name, name), game, num_threads=1))
+            if not _has_policy(name):
+                return await self.think(lambda: agent_of(self.own.get(name, name), game, num_threads=1))
+            async with self._loading.setdefault(game, asyncio.Lock()):  # what two of them need is computed once
+                return await self.think(lambda: agent_of(name, game, num_threads=1))
         except (BackAlleyError, OSError) as error:
             print(f"{name}: {error}", file=sys.stderr)
             raise Refused(400, f"{name} cannot play {game.title} under these options.") from None
+
+    # Machine code ---------------------------------------------------------------------------------------------------
+
+    def prepare(self, game: Game) -> None:
+        """Let another process compile a game, and read its policy, once; where kernels are compiled here, neither."""
+        if not self._compiles and game not in self._compiling:
+            self._compiling[game] = asyncio.create_task(self._prepare(game))
+
+    async def _prepare(self, game: Game) -> None:
+        reading = asyncio.create_task(self._read_policy(game))
+        async with self._one_compiler:
+            await compile_elsewhere(game, compiled_elsewhere)
+        await reading
+        for table in self.tables.values():
+            if table.game == game:
+                self._tell(table)
+
+    async def _read_policy(self, game: Game) -> None:
+        with contextlib.suppress(Refused):
+            (await self._agent(pretrained.FOLDER, game)).close()
+
+    def is_compiling(self, game: Game) -> bool:
+        """Whether a game is being compiled now."""
+        return game in self._compiling and not self._compiling[game].done()
+
+    def _now(self, name: str, game: Game) -> str:
+        """The agent that thinks in the place of another for now: a search takes too long as Python."""
+        return QUICK if self.is_compiling(game) and name.startswith("search") else name
 
     # What it stands on ----------------------------------------------------------------------------------------------
 
@@ -411,5 +473,7 @@ class TableServer:
 
     def close(self) -> None:
         """Let no more agents think, and leave the folder to other servers."""
+        for compiling in self._compiling.values():
+            compiling.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._held.close()
