@@ -219,7 +219,7 @@ function draw(the, found) {
   if (found.over && live) the.turn.textContent = found.ending;
   the.turn.classList.toggle("over", found.over && live);
   the.words.textContent = found.words + (found.over ? `\n\nReturns: ${found.returns.map(gain).join(", ")}.` : "");
-  the.note.textContent = found.compiling && !found.over ? "The game is being made faster meanwhile; until then, whoever looks ahead sees less far." : "";
+  the.note.textContent = found.compiling && !found.over ? "The computer is still getting ready for this game: until then its players think less, and the trained one plays by rules of thumb." : "";
   the.again.hidden = found.recorded || found.mine === null || !found.over;
   offer(the, found, live);
   the.end.replaceChildren(...(live ? [] : [button(found.over ? "To the end" : found.deal_over ? "Go on" : "Back to the present", () => attempt(() => resume(the)), { className: "main" })]));
@@ -297,7 +297,7 @@ async function lay(the, found) {
 /** A paragraph, a list or a table of Markdown. */
 function block(text) {
   const plain = (words) => signs(words.replace(/[*`]/g, "")), lines = text.split("\n");
-  if (text.startsWith("|")) return make("div", { className: "wide", tabIndex: 0 }, make("table", { className: "values" }, lines.filter((line) => !/^[|\s:-]+$/.test(line)).map((line) =>
+  if (text.startsWith("|")) return make("div", { className: "wide", tabIndex: 0 }, make("table", {}, lines.filter((line) => !/^[|\s:-]+$/.test(line)).map((line) =>
     make("tr", {}, line.replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => make("td", {}, plain(cell.replaceAll("\\|", "|").trim())))))));
   if (/^([*-]|\d+\.) /.test(text)) return make("ul", { className: "dots" }, text.split(/\n(?=(?:[*-]|\d+\.) )/).map((one) => make("li", {}, plain(one.replace(/^[*-] /, "").replace(/\s+/g, " ")))));
   return make("p", {}, plain(text.replace(/\s+/g, " ")));

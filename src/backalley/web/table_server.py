@@ -39,8 +39,8 @@ THINKING = 60.0
 """Seconds after which an agent is no longer waited for."""
 SEARCHES = ("search:48:500", "search:192:2000")
 """The searches that are offered in every game, with a time limit each."""
-QUICK = "search:3:1500"
-"""The search that takes the place of others as long as a game runs as Python."""
+QUICK, BOT = "search:3:1500", "bot"
+"""What takes the place of searches and of policies as long as a game runs as Python."""
 CALLED = {
     "random": "Beginner: any legal action",
     "bot": "Regular: the best rules of thumb",
@@ -72,10 +72,6 @@ def called(agent: str) -> str:
 def digest(secret: str) -> str:
     """Return the digest by which a session is known: its secret is kept nowhere."""
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _has_policy(name: str) -> bool:
-    return pretrained.FOLDER in name
 
 
 _NO_TABLE = "There is no such table, or you do not sit at it: it takes the link of a chair."
@@ -127,7 +123,7 @@ class TableServer:
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._asking: set[str] = set()
         self._compiles, self._compiling = compiles, dict[Game, asyncio.Task[None]]()
-        self._one_compiler, self._loading = asyncio.Semaphore(1), dict[Game, asyncio.Lock]()
+        self._one_compiler = asyncio.Semaphore(1)
         self._thinking = asyncio.Semaphore(max(2, cores()))
         self._leaving = False
         for path in sorted(folder.glob("*.json")):
@@ -230,8 +226,7 @@ class TableServer:
                 raise Refused(400, f"A seat takes me, link, open, or an agent: {', '.join(offered)}.")
         self.prepare(game)
         for name in sorted({chair.agent for chair in chairs if chair.agent}):
-            if not (self.is_compiling(game) and _has_policy(name)):  # it is there, and takes seconds to be read
-                (await self._agent(name, game)).close()
+            (await self._agent(self._now(name, game), game)).close()
         opening = {"seed": secrets.randbelow(2**53)}  # as JSON of other programs can hold it, too
         return await self._set_up(session, game, opening, chairs)
 
@@ -396,10 +391,7 @@ class TableServer:
         if name not in (self.adviser, QUICK) and name not in self.offered(game):
             raise Refused(400, f"{one_line(name)[:60]} is no agent that this server offers for {game.title}.")
         try:
-            if not _has_policy(name):
-                return await self.think(lambda: agent_of(self.own.get(name, name), game, num_threads=1))
-            async with self._loading.setdefault(game, asyncio.Lock()):  # what two of them need is computed once
-                return await self.think(lambda: agent_of(name, game, num_threads=1))
+            return await self.think(lambda: agent_of(self.own.get(name, name), game, num_threads=1))
         except (BackAlleyError, OSError) as error:
             print(f"{name}: {error}", file=sys.stderr)
             raise Refused(400, f"{name} cannot play {game.title} under these options.") from None
@@ -407,30 +399,26 @@ class TableServer:
     # Machine code ---------------------------------------------------------------------------------------------------
 
     def prepare(self, game: Game) -> None:
-        """Let another process compile a game, and read its policy, once; where kernels are compiled here, neither."""
+        """Let another process compile a game, once, unless kernels are compiled here."""
         if not self._compiles and game not in self._compiling:
-            self._compiling[game] = asyncio.create_task(self._prepare(game))
+            self._compiling[game] = asyncio.create_task(self._compile(game))
 
-    async def _prepare(self, game: Game) -> None:
-        reading = asyncio.create_task(self._read_policy(game))
+    async def _compile(self, game: Game) -> None:
         async with self._one_compiler:
             await compile_elsewhere(game, compiled_elsewhere)
-        await reading
         for table in self.tables.values():
             if table.game == game:
                 self._tell(table)
-
-    async def _read_policy(self, game: Game) -> None:
-        with contextlib.suppress(Refused):
-            (await self._agent(pretrained.FOLDER, game)).close()
 
     def is_compiling(self, game: Game) -> bool:
         """Whether a game is being compiled now."""
         return game in self._compiling and not self._compiling[game].done()
 
     def _now(self, name: str, game: Game) -> str:
-        """The agent that thinks in the place of another for now: a search takes too long as Python."""
-        return QUICK if self.is_compiling(game) and name.startswith("search") else name
+        """The agent that decides in the place of another for now: some take too long as Python."""
+        if not self.is_compiling(game):
+            return name
+        return QUICK if name.startswith("search") else BOT if name.startswith(pretrained.FOLDER) else name
 
     # What it stands on ----------------------------------------------------------------------------------------------
 
