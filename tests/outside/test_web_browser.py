@@ -59,7 +59,7 @@ def dealt(chromium: Any, served: Served, game: str, size: dict[str, int], scheme
         page.evaluate("document.querySelector('form').setAttribute('data-old', '')")
         field = page.locator(f"form [name={name}]")
         if not field.is_visible():
-            page.locator("form details", has=field).locator("summary").click()
+            page.locator("form details", has=page.locator(f"[name={name}]")).locator("summary").click()
         field.fill(value) if field.evaluate("one => one.tagName") == "INPUT" else field.select_option(value)
         field.blur()
         page.wait_for_selector("form:not([data-old])")

@@ -99,6 +99,7 @@ async function start() {
 async function setup(game, given = {}, seats = []) {
   const query = new URLSearchParams({ game, ...given });
   const about = await ask(`/api/setup?${query}`);
+  if (location.hash !== `#new=${game}`) return; // meanwhile it has been dealt, or left
   const known = about.agents.map((one) => one.name), best = ["policy", "bot", "random"].find((one) => known.includes(one));
   const called = (name) => about.agents.find((one) => one.name === name)?.words.split(":")[0] ?? name;
   const people = { me: "me", link: "a person, by a link", open: "an open chair" }, gone = new Set();
