@@ -3,11 +3,15 @@ and ask for hints; and what a search says that every action is worth."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,7 @@ from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text.reader import read_phrase
 from backalley.examples.kuhn import GAME as KUHN_TYPE
+from tests import ROOT
 from tests.common.cases import BY_NAME
 from tests.common.commands import run
 
@@ -279,7 +284,7 @@ def test_watch_redraws_the_table_in_place_at_a_terminal() -> None:
     ours, theirs = pty.openpty()
     words = [sys.executable, "-m", "backalley", "watch", "backhand", "bot", "--pause", "0", "--seed", "2"]
     paths = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
-    with subprocess.Popen(words, stdout=theirs, stderr=theirs, env={**os.environ, **paths}) as process:
+    with subprocess.Popen(words, stdout=theirs, stderr=theirs, env={**os.environ, **paths}):
         os.close(theirs)
         said = b""
         with contextlib.suppress(OSError):  # how Linux says that the other end is closed

@@ -106,7 +106,7 @@ def _player(game: str, given: dict[str, str], settings: dict[str, Any]) -> tuple
 @of_a_game
 @agents_argument
 @click.option("--seat", type=int, help="Whose view; by default all cards are face up.")
-@click.option("--pause", type=Amount(0, 3600), help="Seconds after each table; by default 1.5 at a terminal, else none.")
+@click.option("--pause", type=Amount(0, 3600), help="Seconds after each table; 1.5 at a terminal by default.")
 @seed_option(0, "Decides the deal and the agents' own randomness.")
 def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float | None, seed: int) -> None:
     """Watch AGENTS play a GAME. One for every seat, or one for each. At a terminal the table is redrawn in place; in a

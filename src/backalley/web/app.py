@@ -30,7 +30,7 @@ from backalley.envs.core.rules import options as option_rules
 from backalley.envs.core.text import paragraphs
 
 from .table import Table
-from .table_server import LINK, ME, OPEN, Refused, TableServer, called
+from .table_server import CALLED, LINK, ME, OPEN, Refused, TableServer, called
 from .telling import seats_called
 
 try:
@@ -279,7 +279,7 @@ def _seen(table_server: TableServer, table: Table, session: str, request: Reques
     chairs = [
         {
             "name": names[seat],
-            "who": "" if seat == mine else called(chair.agent) or ("a person" if chair.session else "nobody yet"),
+            "who": "" if seat == mine else _short(chair.agent) or ("a person" if chair.session else "nobody yet"),
             "link": links[seat] if links and not chair.session else "",
         }
         for seat, chair in enumerate(table.chairs)
@@ -305,6 +305,11 @@ def _seen(table_server: TableServer, table: Table, session: str, request: Reques
         "recorded": "seed" not in table.opening,
     }
     return found | {"version": hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}
+
+
+def _short(agent: str) -> str:
+    """What people call an agent at its table; empty for no agent."""
+    return called(agent).partition(":")[0] if agent in CALLED else called(agent)
 
 
 def _eyes(table: Table, session: str, wanted: str) -> int | None:

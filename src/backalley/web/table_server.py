@@ -42,7 +42,7 @@ SEARCHES = ("search:48:500", "search:192:2000")
 QUICK, BOT = "search:3:1500", "bot"
 """What takes the place of searches and of policies as long as a game runs as Python."""
 CALLED = {
-    "random": "Beginner: any legal action",
+    "random": "Beginner: plays anything",
     "bot": "Regular: the best rules of thumb",
     pretrained.FOLDER: "Trained: has learned from its own games",
     SEARCHES[0]: "Thinker: looks ahead for half a second",
