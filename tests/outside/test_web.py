@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.agents.registry import agent
+from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT
 from backalley.envs.core.game.game import Game
 from tests.common.cases import GAMES
@@ -405,11 +405,13 @@ def test_a_server_that_waits_for_no_compiler_lets_quick_agents_decide_meanwhile(
 
     monkeypatch.setattr(table_server_module, "compile_elsewhere", compiles)
     made = list[str]()
-    monkeypatch.setattr(table_server_module, "agent_of", lambda name, game, **k: made.append(name) or agent(name, game))
+    monkeypatch.setattr(
+        table_server_module, "agent_of", lambda name, game, **k: made.append(name) or agent_of(name, game)
+    )
     server = TableServer(folder, pace=0.0, adviser="search:8", compiles=False)
     with TestClient(application(server, []), base_url="http://127.0.0.1:8017") as client:
         one = Person(client)
-        table = one.deal("pitch", "me", "policy", "search:48:500", "bot", mode="hand")
+        table = one.deal("pitch", "me", "policy", "search:48:500", "bot")
         found = one.until_mine(table)
         assert found["compiling"]
         assert one.get(f"{table}/values").json()["by"].startswith("search:3")

@@ -62,7 +62,7 @@ def test_a_game_begins_in_python_and_is_compiled_by_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BACKALLEY_CACHE", str(tmp_path / "cache"))
-    served = Served(tmp_path / "tables")
+    served = Served(tmp_path / "tables", compiles=None)
     with at(served) as one:
         table = one.deal("backhand", "me")
         found = one.get(table).json()

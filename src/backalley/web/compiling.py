@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import sys
@@ -26,9 +27,12 @@ def compile_table(name: str, options: str) -> None:
     game = game_of(name).bind(json.loads(options))
     table = Table("", game, {"seed": 0}, [Chair() for _ in range(game.num_seats)], "")
     seat = table.acting
+
+    def decides(who: str) -> None:
+        answer(agent(who, game, num_threads=1), table.question())
+
     works: list[Callable[[], object]] = [lambda: table.seen(0, seat)]
-    works += [lambda name=name: int(answer(agent(name, game, num_threads=1), table.question())[0])
-              for name in ("bot", "policy", "search:1", "search+policy:1")]  # fmt: skip
+    works += [functools.partial(decides, who) for who in ("bot", "policy", "search:1", "search+policy:1")]
     works.append(lambda: table.values(0, agent("search:1", game, num_threads=1)))
     for work in works:
         try:

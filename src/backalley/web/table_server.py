@@ -180,6 +180,8 @@ class TableServer:
                 raise Refused(410, f"This table cannot be set up again: {error}.") from None
             if name in self._kept and name not in self.tables:
                 self.tables[name] = table
+                if not table.over:
+                    self.prepare(table.game)
                 self.play_on(table)
         found = self.tables.get(name)
         if found is None or (found.owner != session and found.seat_of(session) is None):

@@ -109,8 +109,9 @@ def changes(before: Table, after: Table, whole: bool) -> list[str]:
 def _notes(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
     """What is noted of each seat, and in the middle of the table of each pile."""
     for place in table.places:
-        piles = () if place.trick or place.seat is not None else place.piles
-        yield from ((one.title, one.words) for one in (place, *piles) if one.title)
+        yield place.title, place.words
+        if not place.trick and place.seat is None:
+            yield from ((pile.title, pile.words) for pile in place.piles if pile.title)
 
 
 def scores(table: Table, game: Game) -> dict[int, str]:
