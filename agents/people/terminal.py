@@ -55,6 +55,11 @@ def _writes_signs() -> bool:
     return sys.stdout.isatty()
 
 
+def redraw() -> None:
+    """Begin again at the top of a terminal, so that a table stays where it is; what scrolls back is kept."""
+    click.echo("\033[H\033[J", nl=False)
+
+
 def _clear() -> None:
     if sys.stdout.isatty():
         click.echo(_CLEAR, nl=False)

@@ -51,12 +51,19 @@ def _curves(group: Sequence[LearningCurve], measure: str | None, across: str, lo
         mark = chance(1, game.num_sides) if game else None
     return Lines(
         f"{with_options(first.found())}: {_WORDS[shown]} against {first.opponent}",
-        f"Learning curve; the band is the 95 % interval{_deals(group)}.",
+        f"Learning curve; the band is the 95 % interval{_deals(group)}.{_short(group)}",
         unit,
         lines,
         axes_of(lines, mark, log, percent if shown == "win_share" else None),
         mark,
     )
+
+
+def _short(group: Sequence[LearningCurve]) -> str:
+    """What is said where no curve has two points to draw a line between."""
+    if max(len(curve.points) for curve in group) > 1:
+        return ""
+    return " It is one point: the run ended before the next (its setting curve_every is the seconds between them)."
 
 
 def _deals(group: Sequence[LearningCurve]) -> str:

@@ -3,11 +3,15 @@ and ask for hints; and what a search says that every action is worth."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,7 @@ from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text.reader import read_phrase
 from backalley.examples.kuhn import GAME as KUHN_TYPE
+from tests import ROOT
 from tests.common.cases import BY_NAME
 from tests.common.commands import run
 
@@ -269,6 +274,27 @@ def test_watch_shows_every_turn_as_a_seat_sees_it() -> None:
     assert "seat 1: assigns a card" in done.output
     assert "seat 1: slot" not in done.output
     assert "\nReturns: seat 0 " in done.output
+    assert "\033" not in done.output, "in a file or a pipe all tables follow each other"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pty is for POSIX alone")
+def test_watch_redraws_the_table_in_place_at_a_terminal() -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "backalley", "watch", "backhand", "bot", "--pause", "0", "--seed", "2"]
+    paths = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
+    with subprocess.Popen(words, stdout=theirs, stderr=theirs, env={**os.environ, **paths}):
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+            while part := os.read(ours, 1 << 16):
+                said += part
+        os.close(ours)
+    first, *tables = said.split(b"\033[H\033[J")
+    assert first.strip() == b""
+    assert [int(table.split(b".")[0]) for table in tables] == [*range(1, len(tables) + 1)]
+    assert b"Returns: player " in tables[-1]
 
 
 SEARCH = "search:24"

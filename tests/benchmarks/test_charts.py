@@ -225,6 +225,10 @@ def test_a_run_that_is_going_on_has_a_curve_so_far(tmp_path: Path) -> None:
     curve = curves.read_curve(tmp_path, "so far")
     assert curve.opponent == "bot:book"
     assert curve.series("win_share", "seconds") == [(3.0, Estimate(0.5, 0.4, 0.6))]
+    one, *_ = plots.curves([curve])
+    two, *_ = plots.curves([curve._replace(points=[*curve.points, {**curve.points[0], "seconds": 4}])])
+    assert "It is one point" in one.about
+    assert "It is one point" not in two.about
 
 
 WRONG = '{"kind": "learning curve", "game": "pitch-v0", "opponent": "", "deals": 1, "command": "", '

@@ -26,9 +26,12 @@ FLAGS = [
 class Served:
     """`backalley serve` at a free port, with its tables in `folder`."""
 
-    def __init__(self, folder: Path, *words: str, compiles: bool = True, errors: int = subprocess.DEVNULL) -> None:
-        """With `compiles=False` kernels run as Python: nothing waits for a compiler."""
-        compiled = {} if compiles else {"NUMBA_DISABLE_JIT": "1"}
+    def __init__(
+        self, folder: Path, *words: str, compiles: bool | None = True, errors: int = subprocess.DEVNULL
+    ) -> None:
+        """With `compiles=False` kernels run as Python: nothing waits for a compiler. None begins like that, as the
+        command does, and has another process compile."""
+        compiled = {True: {"BACKALLEY_COMPILE": "now"}, False: {"NUMBA_DISABLE_JIT": "1"}, None: {}}[compiles]
         paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
         env = {name: value for name, value in os.environ.items() if name != "BACKALLEY_COMPILE"}
         command = [sys.executable, "-m", "backalley", "serve", "--port", "0", "--folder", str(folder), "--pace", "0"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import backalley
+from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT
 from backalley.envs.core.game.game import Game
 from tests.common.cases import GAMES
@@ -99,10 +102,15 @@ def test_what_a_seat_is_sent_does_not_depend_on_what_it_cannot_know(game: Game) 
             sent = json.dumps(table._draw(at, seat, "light", 960))
             if frame.ended is not None:
                 continue  # the deal is over: its record is shown by the game's own table, which others hold to this
-            for key in (1, 2):
-                table.frames[at] = frame._replace(state=frame.state.determinize(seat, key))
+            kept = list(table.frames)
+            for key in (1, 2):  # all frames of the deal: the log and the last trick are read from those before
+                for before in range(table._begun(at), at + 1):
+                    one = kept[before]
+                    table.frames[before] = one._replace(state=one.state.determinize(seat, key))
+                table._results.clear()
                 assert json.dumps(table._draw(at, seat, "light", 960)) == sent
-            table.frames[at] = frame
+            table.frames[:] = kept
+            table._results.clear()
 
 
 def test_a_person_sees_only_their_own_seat_until_the_game_is_over(client: TestClient) -> None:
@@ -386,6 +394,35 @@ def test_bad_input_at_a_table_changes_nothing(client: TestClient) -> None:
         assert one.get(table, **query).status_code == 400, query
     assert other.post(f"{table}/delete").status_code == 403
     assert one.get(table).json() == before
+
+
+def test_a_server_that_waits_for_no_compiler_lets_quick_agents_decide_meanwhile(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = threading.Event()
+
+    async def compiles(game: Game, more: Any) -> None:
+        while not done.is_set():
+            await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(table_server_module, "compile_elsewhere", compiles)
+    made = list[str]()
+    monkeypatch.setattr(
+        table_server_module, "agent_of", lambda name, game, **k: made.append(name) or agent_of(name, game)
+    )
+    server = TableServer(folder, pace=0.0, adviser="search:8", compiles=False)
+    with TestClient(application(server, []), base_url="http://127.0.0.1:8017") as client:
+        one = Person(client)
+        table = one.deal("pitch", "me", "policy", "search:48:500", "bot")
+        found = one.until_mine(table)
+        assert found["compiling"]
+        assert one.get(f"{table}/values").json()["by"].startswith("search:3")
+        assert set(made) <= {"bot", "search:3:1500"}, "a policy is not read, and no search is long"
+        assert [chair["who"] for chair in found["chairs"]] == ["", "Trained", "Thinker", "Regular"]
+        done.set()
+        while found["compiling"]:
+            found = one.get(table, after=found["version"]).json()
+        assert one.get(f"{table}/values").json()["by"].startswith("search:8")
 
 
 def test_there_are_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ SHORT: dict[str, dict[str, str]] = {
 """Options with which a game is short."""
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 TURN = ".picture svg:not([data-done]) [role=button]"
-OVER, ENDED, MINE = ".turn:has-text('Returns: ')", ".row button.main", ".turn:has-text('It is your turn.')"
+OVER, ENDED, MINE = ".turn.over", ".end button", ".turn:has-text('It is your turn.')"
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +55,11 @@ def dealt(chromium: Any, served: Served, game: str, size: dict[str, int], scheme
     page.on("console", lambda said: page.faults.append(said.text) if said.type == "error" else None)
     page.goto(served.address)
     page.get_by_role("button", name=game_of(game).title).first.click()
-    page.locator("summary").click()
     for name, value in SHORT[game].items():
         page.evaluate("document.querySelector('form').setAttribute('data-old', '')")
         field = page.locator(f"form [name={name}]")
+        if not field.is_visible():
+            page.locator("form details", has=page.locator(f"[name={name}]")).locator("summary").click()
         field.fill(value) if field.evaluate("one => one.tagName") == "INPUT" else field.select_option(value)
         field.blur()
         page.wait_for_selector("form:not([data-old])")
@@ -114,6 +116,55 @@ def test_a_whole_game(chromium: Any, served: Served, game: str) -> None:
     page.get_by_role("button", name="Values").click()
     page.wait_for_selector(".values tr")
     assert page.locator(".values tr", has_text="(played)").count() == 1
+    assert page.faults == []
+    page.context.close()
+
+
+def test_the_start_page_leads_back_to_every_table_and_to_open_chairs(chromium: Any, served: Served) -> None:
+    """Every row says what it is, and every link and button does what it says; five clicks on Deal give one table."""
+    page = dealt(chromium, served, "backhand", WIDE, "light")
+    table = page.url
+    page.goto(f"{served.address}/#new=pitch")
+    page.locator("form select").nth(2).select_option("open")
+    page.locator("form button.main").click(click_count=5, delay=1)
+    page.wait_for_selector(".picture svg")
+    page.goto(served.address)
+    rows = page.locator(".lines li")
+    assert rows.first.wait_for() is None
+    assert [row.locator("a").inner_text() for row in rows.all()] == ["Pitch", "Backhand"]
+    assert [row.locator("button").inner_text() for row in rows.all()] == ["Delete", "Delete"]
+    other = chromium.new_context(viewport=PHONE).new_page()
+    other.goto(served.address)
+    other.get_by_role("link", name="Sit down: Pitch").click()
+    other.wait_for_selector(".picture svg")
+    rows.nth(1).locator("a").click()
+    page.wait_for_selector(".picture svg")
+    assert page.url == table
+    page.go_back()
+    rows.nth(1).get_by_role("button", name="Delete").click()
+    page.wait_for_selector(".lines li:nth-child(2)", state="detached")
+    assert [row.locator("a").inner_text() for row in rows.all()] == ["Pitch"]
+    titles = [game_of(name).title for name in SHORT]
+    assert sorted(one.inner_text().split("\n")[0] for one in page.locator(".games button").all()) == sorted(titles)
+    page.get_by_text("Choose a file").wait_for()
+    page.context.close()
+    other.context.close()
+
+
+def test_an_end_and_another_game(chromium: Any, served: Served) -> None:
+    """How it ended, in words; "Again" deals the same game to the same people; rules lie open at what is asked."""
+    page = dealt(chromium, served, "pitch", WIDE, "light")
+    assert page.get_by_role("button", name="Take back").is_disabled()
+    page.wait_for_selector(".rules details[open]")
+    assert page.locator(".rules details[open] summary").inner_text() == "§1.2 Bidding"
+    take_turns(page, by_mouse)
+    assert re.match(r"You (won|lost), -?\d+ to -?\d+\.|It is a draw", page.locator(".turn").inner_text())
+    assert page.locator(".events li", has_text="the trick is taken by").count() == 6
+    assert page.locator(".events .card").count() >= 24
+    before = page.url
+    page.get_by_role("button", name="Again").click()
+    page.wait_for_selector(".turn:not(.over):not(:empty)")
+    assert page.url != before
     assert page.faults == []
     page.context.close()
 

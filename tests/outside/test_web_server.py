@@ -77,6 +77,24 @@ def test_a_game_of_ones_own_is_served(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_game_begins_in_python_and_is_compiled_by_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BACKALLEY_CACHE", str(tmp_path / "cache"))
+    served = Served(tmp_path / "tables", compiles=None)
+    with at(served) as one:
+        table = one.deal("backhand", "me")
+        found = one.get(table).json()
+        assert found["compiling"]
+        assert one.act(table).status_code == 200
+        while found["compiling"]:
+            found = one.get(table, after=found["version"]).json()
+        assert one.get(f"{one.deal('backhand', 'me')}/values").json()["by"].startswith("search:96")
+    served.kill()
+    assert any((tmp_path / "cache").rglob("*.nbc"))
+
+
+@pytest.mark.slow
 def test_a_thousand_requests_at_once_are_answered_while_a_search_thinks(served: Served) -> None:
     with at(served) as one:
         one.deal("pitch", "search:192:2000", "search:192:2000", "search:192:2000", "search:192:2000")

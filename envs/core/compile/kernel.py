@@ -129,7 +129,7 @@ def bind(function: Callable[..., R], *example: Any, at_once: bool = True) -> Cal
     kinds = tuple(numba.typeof(value) for value in example)
     if isinstance(function, WholeProgramDispatcher):
         entry: Callable[..., R] | None = function.found(kinds)
-        if entry is None and not at_once and tiering.runs_as_python():
+        if entry is None and tiering.runs_as_python(at_once):
             return Interpreted(function)
         if entry is None:
             with tiering.announced():

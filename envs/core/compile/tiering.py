@@ -34,6 +34,8 @@ MODE = os.environ.get("BACKALLEY_COMPILE", "") or "auto"
 if MODE not in CHOICES:
     raise InvalidValue(f"The environment variable BACKALLEY_COMPILE is {MODE!r}; it takes {', '.join(CHOICES)}.")
 
+searches = 0
+"""How often another process has said that there is new machine code on disk; 0 where this one compiles itself."""
 _left = 0.0 if MODE == "now" else float("inf") if MODE == "never" else BUDGET
 """Seconds of the budget that are left."""
 AFTER = 1.5
@@ -43,17 +45,28 @@ _waiting = threading.local()
 _announced = threading.Event()
 
 
-def runs_as_python() -> bool:
-    """Whether a kernel of which there is no machine code runs as Python now."""
-    return _left > 0
+def runs_as_python(at_once: bool = False) -> bool:
+    """Whether a kernel of which there is no machine code runs as Python now; one of large work, `at_once`, only where
+    another process compiles."""
+    return _left > 0 and (searches > 0 or not at_once)
 
 
 def compile_from_now_on() -> None:
     """Say that large work follows: kernels are compiled at their first use from now on (unless the user said
     `never`)."""
     global _left
-    if MODE == "auto":
+    if MODE == "auto" and not searches:
         _left = 0.0
+
+
+def compiled_elsewhere() -> bool:
+    """Say that another process compiles for this one, which must not wait, and again whenever it has done some: a
+    kernel runs as Python until its machine code is on disk. Return whether that is so: not where the user said when to
+    compile."""
+    global _left, searches
+    if MODE == "auto":
+        _left, searches = float("inf"), searches + 1
+    return searches > 0
 
 
 class TookTooLong(ArithmeticError):

@@ -180,8 +180,8 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
         self.cache = cache
         self.entries: dict[tuple[Any, ...], Any] = {}
         """Numba's compile result for each tuple of argument types for which there is machine code."""
-        self._sought: set[tuple[Any, ...]] = set()
-        """The types for which the disk has been searched."""
+        self._sought: dict[tuple[Any, ...], int] = {}
+        """The types for which the disk has been searched, and at which state of it (`tiering.searches`)."""
 
     def get_call_template(self, args: Sequence[Any], kws: Mapping[str, Any]) -> Any:
         """Numba's hook for a call from another kernel. Small signed integers, such as fields of a State, and literal
@@ -200,8 +200,8 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
         if tiering.MODE == "never":
             return None
         known = self.entries.get(args)
-        if known is None and self.cache is not None and args not in self._sought:
-            self._sought.add(args)
+        if known is None and self.cache is not None and self._sought.get(args) != tiering.searches:
+            self._sought[args] = tiering.searches
             self._compilation_chain_init_hook()
             with global_compiler_lock:
                 loaded = self.cache.load_overload(args, self.targetctx)
@@ -215,7 +215,7 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
         where the kernel cannot take them."""
         self._compilation_chain_init_hook()
         with global_compiler_lock:
-            self._sought.discard(args)
+            self._sought.pop(args, None)
             known = self.found(args)
             if known is not None:
                 return known

@@ -70,8 +70,8 @@ def evaluate(
 ) -> None:
     """Play AGENTS against each other. Every deck is played in every seating.
 
-    Two agents, or one for each seat; in a game of one seat any number, each on the same decks by itself. With two
-    agents and more than two seats the first plays alone against copies of the second.
+    Two agents, or one for each side or each seat; in a game of one side any number, each on the same decks by itself.
+    With two agents and more than two sides the first plays alone against copies of the second.
     """
     from backalley.benchmarks.matches.evaluate import evaluate as run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from backalley.agents.base.agent import Agent
     from backalley.agents.people.replays import Replay
     from backalley.envs.core.game.game import Game
+
+PAUSE = 1.5
+"""Seconds in which a table can be read."""
 
 
 @click.command()
@@ -102,23 +106,27 @@ def _player(game: str, given: dict[str, str], settings: dict[str, Any]) -> tuple
 @of_a_game
 @agents_argument
 @click.option("--seat", type=int, help="Whose view; by default all cards are face up.")
-@click.option("--pause", cls=Special, type=Amount(0, 3600), default=0.0, help="Seconds after each table.")
+@click.option("--pause", type=Amount(0, 3600), help="Seconds after each table; 1.5 at a terminal by default.")
 @seed_option(0, "Decides the deal and the agents' own randomness.")
-def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float, seed: int) -> None:
-    """Watch AGENTS play a GAME. One for every seat, or one for each."""
+def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float | None, seed: int) -> None:
+    """Watch AGENTS play a GAME. One for every seat, or one for each. At a terminal the table is redrawn in place; in a
+    file or a pipe all tables follow each other."""
     from backalley.agents.base.agent import read_events
-    from backalley.agents.people.terminal import shown
+    from backalley.agents.people.terminal import redraw, shown
     from backalley.agents.people.watching import action_words, check_seat, turns
     from backalley.envs.core.api.aec import AECEnv
 
     if seat is not None:
         check_seat(game, seat)
-    returns, players = [0.0] * game.num_seats, agents_of(game, agents)
+    returns, players, live = [0.0] * game.num_seats, agents_of(game, agents), sys.stdout.isatty()
+    seconds = pause if pause is not None else PAUSE * live
     env = AECEnv(game, events=read_events(players, game))
     for number, turn in enumerate(turns(env, players, seed), 1):
+        if live:
+            redraw()
         shown(f"{number}. {action_words(game, turn.seat, turn.action, seat)}\n{game.table_str(turn.state, seat)}\n")
         returns = [before + more for before, more in zip(returns, turn.rewards, strict=True)]
-        time.sleep(pause)
+        time.sleep(seconds)
     click.echo(f"Returns: {returns_of(game, returns)}.")
     again()
 

@@ -27,9 +27,11 @@ from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
+from backalley.envs.core.text import paragraphs
 
 from .table import Table
-from .table_server import Refused, TableServer
+from .table_server import CALLED, LINK, ME, OPEN, Refused, TableServer, called
+from .telling import seats_called
 
 try:
     from starlette.applications import Starlette
@@ -57,6 +59,9 @@ HEADERS = {
 PAGE = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
 _OF_PICTURES = ("ground", "panel", "middle", "edge", "word", "quiet", "accent", "on_accent")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+
+_OF_RESEARCH = re.compile(r"reward|observation|cut-down|without a step|\bpaid hand|\bdrill\b")
+"""What the options speak of that are for research: they change what is learned from, or make a game small."""
 
 Answer = Callable[[TableServer, str, Request], Awaitable[Any]]
 
@@ -165,16 +170,21 @@ async def setup(table_server: TableServer, session: str, request: Request) -> An
     """A game's options, its seats under them, and who may sit there."""
     given = dict(request.query_params)
     game = _game(given.pop("game", ""), given)
+    if not given:
+        table_server.prepare(game)
     options: type = game.type.Options
     defaults = game.type.bind().option_values
-    presets = [{"name": "preset", "doc": "a named set of options", "default": "", "choices": ["", *game.type.presets]}]
+    presets = [{"name": "preset", "doc": "a named set of options", "default": "", "choices": ["", *game.type.presets],
+                "research": False}]  # fmt: skip
     return {
         "title": game.title,
         "seats": [game.seat_name(seat) for seat in range(game.num_seats)],
-        "agents": table_server.offered(game),
+        "about": _about(game_of(game.name)),
+        "agents": [{"name": name, "words": called(name)} for name in table_server.offered(game)],
         "options": presets * bool(game.type.presets)
         + [
             {"name": name, "doc": note.doc, "default": option_rules.typed(defaults[name])}
+            | {"research": bool(_OF_RESEARCH.search(f"{name} {note.doc}"))}
             | _takes(option_rules.choices(options, name), kind)
             for name, (kind, note) in option_rules.declared(options).items()
         ],
@@ -208,6 +218,19 @@ def _about(game: Game) -> str:
     return " ".join(plain.split()).partition(". ")[0] + "."
 
 
+async def rules(table_server: TableServer, session: str, request: Request) -> Any:
+    """A game's rules, by paragraph."""
+    game = _game(request.query_params.get("game", ""), {})
+    return [{"number": number, "text": text} for number, text in _rules(game.type.bind()).items()]
+
+
+@functools.cache
+def _rules(game: Game) -> dict[str, str]:
+    every = paragraphs(game)
+    chapters = [number for number, text in every.items() if re.match(r"## §\d+ Rules", text)]
+    return {number: text for number, text in every.items() if number.partition(".")[0] in chapters}
+
+
 async def tables(table_server: TableServer, session: str, request: Request) -> Any:
     """One's own tables, and open chairs."""
     return table_server.listed(session)
@@ -234,13 +257,13 @@ async def join(table_server: TableServer, session: str, request: Request) -> Any
 async def look(table_server: TableServer, session: str, request: Request) -> Any:
     """A table as it is now, or as it was, for who may see it; with `after` when it is another than that version."""
     table = await _table(table_server, session, request)
-    after = request.query_params.get("after", "")
+    seen, after = functools.partial(_seen, table_server, table, session, request), request.query_params.get("after", "")
     if after:
-        await table_server.news(table, lambda: _seen(table, session, request)["version"] != after, NEWS_SECONDS)
-    return _seen(table, session, request)
+        await table_server.news(table, lambda: seen()["version"] != after, NEWS_SECONDS)
+    return seen()
 
 
-def _seen(table: Table, session: str, request: Request) -> dict[str, Any]:
+def _seen(table_server: TableServer, table: Table, session: str, request: Request) -> dict[str, Any]:
     """What a session is sent of a table. Its `version` follows from the rest, so that nobody learns from it, or from
     when it changes, of what they cannot see."""
     seat, mine = _eyes(table, session, request.query_params.get("seat", "")), table.seat_of(session)
@@ -251,10 +274,14 @@ def _seen(table: Table, session: str, request: Request) -> dict[str, Any]:
     width = max(320, number(request, "width", 960, 960))
     shown = table.seen(frames[at], seat, theme, width)
     links = [chair.link for chair in table.chairs] if table.owner == session else []
+    names = seats_called(table.game, mine)
+    again = [chair.agent or (OPEN if chair.open else LINK) for chair in table.chairs]
+    if mine is not None:
+        again[mine] = ME
     chairs = [
         {
-            "name": table.game.seat_name(seat),
-            "who": "you" if seat == mine else chair.agent or ("a person" if chair.session else "nobody yet"),
+            "name": names[seat],
+            "who": "" if seat == mine else _short(chair.agent) or ("a person" if chair.session else "nobody yet"),
             "link": links[seat] if links and not chair.session else "",
         }
         for seat, chair in enumerate(table.chairs)
@@ -266,6 +293,11 @@ def _seen(table: Table, session: str, request: Request) -> dict[str, Any]:
         "ends": [place for place, frame in enumerate(frames) if table.frames[frame].ended is not None],
         "over": table.over,
         "title": table.game.title,
+        "game": table.game.name,
+        "again": {"game": table.game.name, "options": table.game.changed_options, "seats": again},
+        "ending": table.ending(mine),
+        "compiling": table_server.is_compiling(table.game),
+        "can_undo": mine is not None and not table.over and table.before_last_action_of(mine) is not None,
         "mine": mine,
         "now": table.acting,
         "chairs": chairs,
@@ -275,6 +307,11 @@ def _seen(table: Table, session: str, request: Request) -> dict[str, Any]:
         "recorded": "seed" not in table.opening,
     }
     return found | {"version": hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}
+
+
+def _short(agent: str) -> str:
+    """What people call an agent at its table; empty for no agent."""
+    return called(agent).partition(":")[0] if agent in CALLED else called(agent)
 
 
 def _eyes(table: Table, session: str, wanted: str) -> int | None:
@@ -337,6 +374,7 @@ async def _table(table_server: TableServer, session: str, request: Request) -> T
 ROUTES: list[tuple[str, str, Answer]] = [
     ("GET", "/api/games", games),
     ("GET", "/api/setup", setup),
+    ("GET", "/api/rules", rules),
     ("GET", "/api/tables", tables),
     ("POST", "/api/tables", new_table),
     ("POST", "/api/recordings", new_recording),

@@ -29,7 +29,7 @@ async function begin() {
 /** Do something that may be refused, and show the sentence that says why. */
 async function attempt(work) {
   try { trouble.textContent = ""; return await work(); } catch (error) {
-    if (error.name !== "AbortError") trouble.textContent = error.message;
+    if (error.name !== "AbortError") trouble.textContent = error instanceof TypeError ? "The server does not answer; nothing was done. Try again when it runs." : error.message;
   }
 }
 
@@ -53,7 +53,7 @@ function signs(text) {
   for (const found of text.matchAll(CARD)) {
     const [card, rank, suit] = found;
     parts.push(text.slice(from, found.index));
-    parts.push(make("span", { className: "DH".includes(suit) ? "red" : "" }, (rank === "T" ? "10" : rank) + SIGNS[suit] + card.slice(2)));
+    parts.push(make("span", { className: "DH".includes(suit) ? "card red" : "card" }, (rank === "T" ? "10" : rank) + SIGNS[suit] + card.slice(2)));
     from = found.index + card.length;
   }
   return [...parts, text.slice(from)];
@@ -99,13 +99,15 @@ async function start() {
 async function setup(game, given = {}, seats = []) {
   const query = new URLSearchParams({ game, ...given });
   const about = await ask(`/api/setup?${query}`);
-  const best = about.agents.includes("policy") ? "policy" : about.agents.includes("bot") ? "bot" : "random";
-  const people = { me: "me", link: "a person, by a link", open: "an open chair" };
+  if (location.hash !== `#new=${game}`) return; // meanwhile it has been dealt, or left
+  const known = about.agents.map((one) => one.name), best = ["policy", "bot", "random"].find((one) => known.includes(one));
+  const called = (name) => about.agents.find((one) => one.name === name)?.words.split(":")[0] ?? name;
+  const people = { me: "me", link: "a person, by a link", open: "an open chair" }, gone = new Set();
   const chairs = about.seats.map((name, seat) => {
-    const agents = about.agents.map((agent) => make("option", { value: agent }, agent));
-    const chair = make("select", { name: `seat ${seat}` }, Object.entries(people).map(([value, words]) => make("option", { value }, words)), make("optgroup", { label: "agents" }, agents));
+    const agents = about.agents.map((one) => make("option", { value: one.name, title: one.name }, one.words));
+    const chair = make("select", { name: `seat ${seat}` }, Object.entries(people).map(([value, words]) => make("option", { value }, words)), make("optgroup", { label: "the computer" }, agents));
     chair.value = seats[seat] ?? (seat === 0 ? "me" : best);
-    chair.value ||= best; // who does not play under these options
+    if (!chair.value) { gone.add(seats[seat]); chair.value = best; } // who does not play under these options
     chair.onchange = () => { if (chair.value === "me") chairs.forEach((other) => { if (other !== chair && other.value === "me") other.value = best; }); };
     return chair;
   });
@@ -119,17 +121,26 @@ async function setup(game, given = {}, seats = []) {
     return [one, field];
   });
   const labelled = (words, field, more) => make("label", {}, make("span", {}, words, more ? make("small", { className: "quiet" }, ` ${more}`) : null), field);
-  const deal = () => attempt(async () => {
-    const made = await ask("/api/tables", { game, options: chosen(), seats: chairs.map((chair) => chair.value) });
-    location.hash = `table=${made.id}`;
-  });
+  const dealing = make("button", { className: "main" }, "Deal");
+  const deal = () => once(dealing, "Dealing ...", { game, options: chosen(), seats: chairs.map((chair) => chair.value) });
+  const among = (research) => fields.filter(([one]) => one.research === research).map(([one, field]) => labelled(one.name.replaceAll("_", " "), field, one.takes ? `${one.doc}: ${one.takes}` : one.doc));
+  const open = (research) => Object.keys(given).some((name) => about.options.find((one) => one.name === name)?.research === research);
   const held = document.activeElement?.name;
-  show(about.title, make("h1", {}, about.title), make("form", { onsubmit: (event) => { event.preventDefault(); deal(); } },
+  show(about.title, make("h1", {}, about.title), make("p", { className: "about" }, about.about), make("form", { onsubmit: (event) => { event.preventDefault(); deal(); } },
     make("h2", {}, "Who sits where"), chairs.map((chair, seat) => labelled(about.seats[seat], chair)),
-    make("details", { open: Object.keys(given).length > 0 }, make("summary", {}, "Options"),
-      fields.map(([one, field]) => labelled(one.name.replaceAll("_", " "), field, one.takes ? `${one.doc}: ${one.takes}` : one.doc))),
-    make("button", { className: "main" }, "Deal")));
+    gone.size ? make("p", { role: "status" }, `${[...gone].map((name) => (name === "policy" ? "The trained player" : name)).join(", ")} does not know these rules; ${called(best)} sits there instead.`) : null,
+    dealing,
+    make("details", { open: open(false) }, make("summary", {}, "Rules that may be changed"), among(false)),
+    make("details", { open: open(true) }, make("summary", {}, "For research: smaller games, rewards, observations"), among(true))));
   if (held) main.querySelector(`[name="${held}"]`)?.focus();
+}
+
+/** Deal a new game, and let that be asked once. */
+async function once(asked, words, wanted) {
+  const before = asked.textContent;
+  asked.disabled = true; asked.textContent = words;
+  await attempt(async () => { location.hash = `table=${(await ask("/api/tables", wanted)).id}`; });
+  asked.disabled = false; asked.textContent = before;
 }
 
 // The table ------------------------------------------------------------------------------------------------------------
@@ -139,24 +150,26 @@ function furniture(id) {
   const part = (tag, className, about = {}) => make(tag, { className, ...about });
   const the = {
     id, at: -1, seat: "", reached: -1, lines: [], now: null, valued: false,
-    picture: part("div", "picture"), turn: part("p", "turn", { role: "status" }), end: part("div", "row"),
+    picture: part("div", "picture"), turn: part("p", "turn", { role: "status" }), end: part("div", "row end"),
     actions: part("div", "row"), choices: [],
-    events: part("ol", "events", { role: "log", tabIndex: 0, "aria-label": "What happened" }), asked: part("div", ""),
+    events: part("ol", ""), log: part("div", "events", { role: "log", tabIndex: 0, "aria-label": "What happened" }), asked: part("div", "", { role: "status" }),
+    note: part("p", "quiet"), rules: part("div", "rules"), again: button("Again", () => once(the.again, "Dealing ...", the.now.again), { className: "main" }),
     values: part("div", "", { "aria-live": "polite" }), seats: part("ul", "seats"), words: part("pre", ""), place: part("span", "quiet"),
     slider: part("input", "slider", { type: "range", min: 0, "aria-label": "Look back" }), eyes: part("select", "", { "aria-label": "Seen from" }),
     hint: button("Hint", () => { the.valued = true; attempt(() => values(the)); }), undo: button("Take back", () => agree(the, true)),
     file: button("Save the game", () => attempt(() => keep(the))),
   };
+  the.log.append(the.events);
   const go = (at) => { the.at = at >= the.now.last ? -1 : Math.max(at, 0); attempt(() => look(the)); };
   the.slider.oninput = () => go(Number(the.slider.value));
   the.eyes.onchange = () => { the.seat = the.eyes.value; attempt(() => look(the)); };
   const step = (by, words, label) => button(words, () => go(the.now.at + by), { "aria-label": label });
   const section = (title, ...inside) => make("section", {}, make("h2", {}, title), ...inside);
   show("", make("h1", { className: "unseen" }), make("div", { className: "table" },
-    make("div", {}, the.turn, the.picture, the.end, the.actions, make("div", { className: "row" }, the.hint, the.undo, the.file),
-      the.asked, the.values, make("p", { className: "quiet keys" }, "Keys: 1 to 9 or the arrows and Enter play, h asks for a hint, u takes back."),
-      make("details", {}, make("summary", {}, "The table in words"), the.words)),
-    make("div", { className: "side" }, section("Seats", the.seats), section("What happened", the.events),
+    make("div", {}, the.turn, make("p", { className: "quiet keys" }, "Click a card, or press its number; arrows and Enter work, too; h is a hint, u takes back."), the.note,
+      the.picture, the.end, the.actions, make("div", { className: "row" }, the.again, the.hint, the.undo, the.file),
+      the.asked, the.values, make("details", {}, make("summary", {}, "The table in words"), the.words)),
+    make("div", { className: "side" }, section("Seats", the.seats), section("What happened", the.log), section("Rules", the.rules),
       section("Look back", the.slider, make("div", { className: "row" }, step(-1, "◀", "One back"), step(1, "▶", "One on"), the.place), the.eyes))));
   return the;
 }
@@ -168,7 +181,7 @@ async function table(id) {
   while (!signal.aborted) {
     try {
       const found = await ask(`/api/tables/${id}?${looks(the, { after: version })}`, undefined, signal);
-      if (!version) the.reached = found.last;
+      if (!version) { the.reached = found.last; if (!the.chapters) lay(the, found); }
       if (found.version !== version && (the.at < 0 || !version)) await news(the, found);
       else if (found.version !== version) the.now = { ...the.now, last: found.last };
       version = found.version;
@@ -196,36 +209,44 @@ const looks = (the, more) => new URLSearchParams({ seat: the.seat, theme: dark.m
 const look = async (the) => draw(the, await ask(`/api/tables/${the.id}?${looks(the, { at: the.at })}`));
 
 function draw(the, found) {
-  the.now = found;
+  const refused = the.now?.undo && !found.undo && found.last >= the.now.last && the.now.at === found.at, first = !the.now;
   const live = found.at === found.last, names = found.chairs.map((chair) => chair.name);
+  the.now = found;
   const held = [...the.choices, ...the.end.children].includes(document.activeElement);
   main.querySelector("h1").textContent = document.getElementById("where").textContent = found.title;
   document.title = `${found.title} · Back Alley`;
   the.turn.textContent = found.trouble || (live && found.mine !== null && found.now === found.mine ? "It is your turn." : found.turn);
-  const gain = (value, seat) => `${seat === found.mine ? "you" : names[seat]} ${value > 0 ? "+" : ""}${Number(value.toFixed(3))}`;
-  if (found.over && live) the.turn.textContent += ` Returns: ${found.returns.map(gain).join(", ")}.`;
-  the.words.textContent = found.words;
+  const gain = (value, seat) => `${names[seat]} ${value > 0 ? "+" : ""}${Number(value.toFixed(3))}`;
+  if (found.over && live) the.turn.textContent = found.ending;
+  the.turn.classList.toggle("over", found.over && live);
+  the.words.textContent = found.words + (found.over ? `\n\nReturns: ${found.returns.map(gain).join(", ")}.` : "");
+  the.note.textContent = found.compiling && !found.over ? "The computer is still getting ready for this game: until then its players think less, and the trained one plays by rules of thumb." : "";
+  the.again.hidden = found.recorded || found.mine === null || !found.over;
   offer(the, found, live);
   the.end.replaceChildren(...(live ? [] : [button(found.over ? "To the end" : found.deal_over ? "Go on" : "Back to the present", () => attempt(() => resume(the)), { className: "main" })]));
   if (held || found.deal_over) (the.end.querySelector("button") ?? the.choices[0])?.focus({ preventScroll: true });
   tell(the, found.events);
   the.hint.textContent = found.over ? "Values" : "Hint";
   the.hint.disabled = found.acting === null || !(found.over || found.acting === found.mine);
-  the.undo.hidden = found.recorded || found.mine === null;
-  the.undo.disabled = found.over;
-  the.file.hidden = the.undo.hidden || !found.over;
+  the.undo.hidden = found.over || found.recorded || found.mine === null;
+  the.undo.disabled = !found.can_undo;
+  the.file.hidden = found.recorded || found.mine === null || !found.over;
   the.values.replaceChildren();
   if (the.valued && found.over && !the.hint.disabled) attempt(() => values(the)); else if (!found.over) the.valued = false;
   the.slider.max = found.last; the.slider.value = found.at;
   the.place.textContent = live ? "now" : `${found.at + 1} of ${found.last + 1}`;
   the.slider.setAttribute("aria-valuetext", the.place.textContent);
+  open(the, live ? found.actions : []);
+  if (first) (the.choices[0] ?? main).focus({ preventScroll: true });
   the.eyes.hidden = !found.free;
   the.eyes.replaceChildren(make("option", { value: "all" }, "all cards shown"), ...names.map((name, seat) => make("option", { value: seat }, `seen by ${name}`)));
   the.eyes.value = found.seat ?? "all";
   the.seats.replaceChildren(...found.chairs.map((chair, seat) => make("li", { className: seat === found.acting ? "now" : "" },
-    `${chair.name}: ${chair.who}`, chair.link ? make("input", { readOnly: true, value: `${location.origin}/#join=${chair.link}`, "aria-label": `Link for ${chair.name}`, onfocus: (event) => event.target.select() }) : null)));
+    chair.who ? `${chair.name}: ${chair.who}` : chair.name, chair.link ? make("input", { readOnly: true, value: `${location.origin}/#join=${chair.link}`, "aria-label": `Link for ${chair.name}`, onfocus: (event) => event.target.select() }) : null)));
   const asks = found.undo && found.mine !== null && !found.undo.agree.includes(found.mine);
-  the.asked.replaceChildren(...(found.undo ? [make("p", {}, `${names[found.undo.seat]} asks to take their last action back.`)] : []),
+  const own = found.undo?.seat === found.mine;
+  the.asked.replaceChildren(...(found.undo ? [make("p", {}, own ? "You have asked to take your last action back; the others are asked." : `${names[found.undo.seat]} asks to take their last action back.`)] : []),
+    ...(refused ? [make("p", {}, "Taking back was refused.")] : []),
     ...(asks ? [button("Agree", () => agree(the, true)), button("Refuse", () => agree(the, false))] : []));
 }
 
@@ -242,7 +263,8 @@ function offer(the, found, live) {
     return one;
   });
   the.picture.replaceChildren(picture);
-  the.actions.replaceChildren(...rest);
+  const touched = (live ? found.actions : []).filter(([action]) => drawn.has(action)).map(([action, name]) => button(signs(name), () => act(the, action), { className: "touch", tabIndex: -1, "aria-hidden": "true" }));
+  the.actions.replaceChildren(...rest, ...touched);
 }
 
 async function resume(the) {
@@ -255,8 +277,41 @@ function tell(the, lines) {
   const goes = the.lines.every((line, place) => lines[place] === line);
   if (!goes) the.events.replaceChildren();
   the.events.append(...lines.slice(goes ? the.lines.length : 0).map((line) => make("li", {}, signs(line))));
-  the.events.scrollTop = the.events.scrollHeight;
+  the.log.scrollTop = the.log.scrollHeight;
   the.lines = lines;
+}
+
+// The rules beside the table -------------------------------------------------------------------------------------------
+
+/** Lay a game's rules beside the table, a part for each paragraph of its page. */
+async function lay(the, found) {
+  the.chapters = [];
+  const rules = await ask(`/api/rules?game=${found.game}`);
+  the.chapters = rules.map(({ number, text }) => {
+    const [head, ...blocks] = text.trim().split(/\n\n+/), title = head.replace(/^#+ /, "");
+    return { title, text, part: make("details", {}, make("summary", {}, title), blocks.map(block)) };
+  }).filter((one) => one.part.children.length > 1);
+  the.rules.replaceChildren(...the.chapters.map((one) => one.part));
+  open(the, the.now?.actions ?? []);
+}
+
+/** A paragraph, a list or a table of Markdown. */
+function block(text) {
+  const plain = (words) => signs(words.replace(/[*`]/g, "")), lines = text.split("\n");
+  if (text.startsWith("|")) return make("div", { className: "wide", tabIndex: 0 }, make("table", {}, lines.filter((line) => !/^[|\s:-]+$/.test(line)).map((line) =>
+    make("tr", {}, line.replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => make("td", {}, plain(cell.replaceAll("\\|", "|").trim())))))));
+  if (/^([*-]|\d+\.) /.test(text)) return make("ul", { className: "dots" }, text.split(/\n(?=(?:[*-]|\d+\.) )/).map((one) => make("li", {}, plain(one.replace(/^[*-] /, "").replace(/\s+/g, " ")))));
+  return make("p", {}, plain(text.replace(/\s+/g, " ")));
+}
+
+/** Open the paragraph that speaks most of what may be done now. */
+function open(the, actions) {
+  const verbs = [...new Set(actions.map(([, name]) => name.split(" ")[0]))].sort().join(" ");
+  if (!the.chapters?.length || !verbs || verbs === the.verbs) return;
+  the.verbs = verbs;
+  const spoken = (text) => verbs.split(" ").reduce((sum, verb) => sum + (text.match(new RegExp(`\\b${verb}`, "gi"))?.length ?? 0), 0);
+  const rated = the.chapters.map((one) => 10 * spoken(one.title) + (1000 * spoken(one.text)) / (one.text.length + 1000)), best = Math.max(...rated);
+  the.chapters.forEach((one, place) => { one.part.open = best > 0 && place === rated.indexOf(best); });
 }
 
 async function values(the) {
@@ -265,8 +320,9 @@ async function values(the) {
   const found = await ask(`/api/tables/${the.id}/values?at=${at}`);
   if (the.now.at !== at) return;
   const amount = (value) => (value === null ? "not tried" : (value > 0 ? "+" : "") + value.toFixed(3));
-  the.values.replaceChildren(make("p", { className: "quiet" }, `${found.by}: the mean gain by each action, ± its standard error. Its choice comes first.`),
-    make("table", { className: "values" }, found.actions.map((one) => make("tr", { className: one.played ? "best" : "" },
+  const valued = found.actions.some((one) => one.value !== null);
+  the.values.replaceChildren(make("p", { className: "quiet" }, valued ? `${found.by}: the mean gain by each action, ± its standard error. Its choice comes first.` : `${found.by} plays the first; it has compared nothing here.`),
+    make("table", { className: "values" }, found.actions.map((one, place) => make("tr", { className: place ? "" : "best" },
       make("td", {}, signs(one.name), one.taken ? " (played)" : ""), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`)))));
 }
 

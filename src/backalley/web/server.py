@@ -15,6 +15,7 @@ from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import BackAlleyError, InvalidValue
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
+from backalley.envs.core.game.kernels import COMPILED, compiled_elsewhere
 
 from .app import application
 from .table_server import TableServer
@@ -71,11 +72,12 @@ def run(
             table_server.leave()
             await super().shutdown(sockets)
 
+    compiles = not (COMPILED and compiled_elsewhere())
     check_agents(own, adviser)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.create_server((host, port), family=family, backlog=2048)
     try:
-        table_server = TableServer(folder, pace=pace, adviser=adviser, own=own)
+        table_server = TableServer(folder, pace=pace, adviser=adviser, own=own, compiles=compiles)
     except BaseException:
         listening.close()
         raise

@@ -28,7 +28,11 @@ from backalley.envs.core.files import gate, playthrough
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import OVER
 from backalley.envs.core.rules import rng
+from backalley.envs.core.rules.table import Pile
+from backalley.envs.core.rules.table import Table as Shown
 from backalley.envs.core.text import event_texts
+
+from . import telling
 
 FORMAT = "backalley table 1"
 _SEATS, _SECRET = 64, gate.Text(128)
@@ -48,6 +52,8 @@ SHAPE = {
     "actions": gate.ListOf(gate.Whole(0, 100_000)),
 }
 """What the file of a table holds (`gate.py`), beside its checksum."""
+LOOKED_BACK = 4
+"""In how many decisions before a frame a finished trick is looked for: between it and the next lead lie but a few."""
 MOST_DRAWN = 32
 """How many pictures of a table are kept for others who ask for the same."""
 
@@ -108,6 +114,7 @@ class Table:
         self.env.reset(seed=self.opening.get("seed", 0), options=cards or None)
         self.frames, self._returns = list[Frame](), np.zeros(self.game.num_seats)
         self._drawn: dict[tuple[int, int | None, str, int], dict[str, Any]] = {}
+        self._results: dict[tuple[int, int | None], tuple[int, list[str]]] = {}
         self._look()
         for action in actions:
             self.play(action)
@@ -193,29 +200,94 @@ class Table:
     def _draw(self, at: int, seat: int | None, theme: str, width: int) -> dict[str, Any]:
         from backalley.envs.core.drawing.pictures.drawing import svg  # letters are read when the first is drawn
 
-        frame, scene = self.frames[at], self._scene(at, seat)
+        frame, names = self.frames[at], telling.seats_called(self.game, seat)
+        asked = self._scene(at, seat)
+        scene = telling.by_place(asked._replace(actions=()), names)  # actions keep their names: they are answers
+        picture = svg(scene._replace(actions=asked.actions), theme, width=width)
         return {
             "seat": seat,
             "acting": scene.acting,
             "turn": scene.turn,
-            "svg": svg(scene, theme, width=width),
-            "words": scenes.text(scene._replace(actions=())),
-            "actions": scene.actions,
-            "events": self._all_actions(at) if seat is None else event_texts(frame.state, seat, "deal"),
+            "svg": telling.by_place(picture, names),
+            "words": scenes.text(scene),
+            "actions": asked.actions,
+            "events": [telling.by_place(line, names) for line in self._log(at, seat)],
             "returns": frame.returns,
             "deal_over": frame.ended is not None,
         }
 
-    def _all_actions(self, at: int) -> list[str]:
-        """What everybody has done in the present deal, with nothing hidden."""
-        begun = max((place for place in range(at) if self.frames[place].ended is not None), default=-1) + 1
-        made = (frame for frame in self.frames[begun:at] if frame.ended is None)
+    def ending(self, seat: int | None) -> str:
+        """Return how the game has ended, for who sat in a seat or for an onlooker; empty before."""
+        last = len(self.frames) - 1
+        return telling.ending(self.game, self.frames[-1].returns, seat, self._table(last, seat)) if self.over else ""
+
+    # What has happened ----------------------------------------------------------------------------------------------
+
+    def _log(self, at: int, seat: int | None) -> list[str]:
+        """What a seat has learned in the present deal, and what came of it: who took a trick, what was scored."""
+        lines = self._events(at, seat)
+        for place in range(at, self._begun(at), -1):
+            where, results = self._result(place, seat)
+            lines[where:where] = results
+        return lines
+
+    def _begun(self, at: int) -> int:
+        """The first frame of the deal that a frame shows."""
+        return max((place for place in range(at) if self.frames[place].ended is not None), default=-1) + 1
+
+    def _events(self, at: int, seat: int | None) -> list[str]:
+        if seat is not None:
+            return event_texts(self.frames[at].state, seat, "deal")
+        made = (frame for frame in self.frames[self._begun(at) : at] if frame.ended is None)
         return [action_words(self.game, frame.state.seat, self.actions[frame.decisions], None) for frame in made]
 
+    def _result(self, at: int, seat: int | None) -> tuple[int, list[str]]:
+        """After which line of the log it says what the decision before a frame has brought, and those lines."""
+        if (at, seat) not in self._results:
+            whole = self.frames[at].ended is not None or self.frames[at].state.is_over
+            trick, lines = self._finished(at, seat), list[str]()
+            if trick:
+                lines = [f"the trick is taken by seat {self._leader(at)}"]
+            if trick or whole:
+                lines += telling.changes(self._table(at - 1, seat), self._table(at, seat), whole)
+            self._results[at, seat] = (len(self._events(at, seat)) if lines else 0), lines
+        return self._results[at, seat]
+
+    def _finished(self, at: int, seat: int | None) -> tuple[Pile, ...]:
+        """The cards of the trick that the decision before a frame has finished, the one before in the same deal."""
+        if at <= self._begun(at):
+            return ()
+        before = self.frames[at - 1]
+        action, who = self.actions[before.decisions], before.state.seat
+        words = self.game.action_str(action) if seat in (None, who) else self.game.action_told(action)
+        return telling.finished(self._table(at - 1, seat), self._table(at, seat), who, words)
+
+    def _leader(self, at: int) -> int | None:
+        """Who leads next, as who took the last trick does, where the game's State says so."""
+        frame = self.frames[at]
+        record = frame.state.record() if frame.ended is None else frame.ended
+        return int(record["leader"]) if "leader" in (record.dtype.names or ()) else None
+
+    def _table(self, at: int, seat: int | None) -> Shown:
+        frame = self.frames[at]
+        return self.game.table(frame.state.record() if frame.ended is None else frame.ended, seat)
+
     def _scene(self, at: int, seat: int | None) -> scenes.Scene:
+        """A frame with the last trick, which lies there until the next lead."""
+        scene, place = self._bare_scene(at, seat), at
+        trick = telling.trick_of(scene.table)
+        if trick is None or trick.piles:
+            return scene
+        while place > max(self._begun(at), at - LOOKED_BACK) and not (piles := self._finished(place, seat)):
+            place -= 1
+        if place <= max(self._begun(at), at - LOOKED_BACK):
+            return scene
+        return scene._replace(table=telling.with_trick(scene.table, piles, self._leader(place)))
+
+    def _bare_scene(self, at: int, seat: int | None) -> scenes.Scene:
         frame = self.frames[at]
         if frame.ended is not None:
-            before = self._scene(at - 1, seat)
+            before = self._bare_scene(at - 1, seat)
             table = self.game.table(frame.ended, seat)
             return before._replace(table=table, acting=None, turn="The deal is over.", actions=())
         batch = BatchEnv.from_states(frame.state.states())

@@ -23,8 +23,10 @@ from backalley.console.errors import BackAlleyError, InvalidValue, one_line
 from backalley.envs.core.files import durable, gate, playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import compiled_elsewhere
 from backalley.envs.core.game.threads import cores
 
+from .compiling import compile_elsewhere
 from .table import Chair, Table, contents, restored
 
 Result = TypeVar("Result")
@@ -36,6 +38,18 @@ THINKING = 60.0
 """Seconds after which an agent is no longer waited for."""
 SEARCHES = ("search:48:500", "search:192:2000")
 """The searches that are offered in every game, with a time limit each."""
+QUICK, BOT = "search:3:1500", "bot"
+"""What takes the place of searches and of policies as long as a game runs as Python."""
+CALLED = {
+    "random": "Beginner: plays anything",
+    "bot": "Regular: the best rules of thumb",
+    pretrained.FOLDER: "Trained: has learned from its own games",
+    SEARCHES[0]: "Thinker: looks ahead for half a second",
+    SEARCHES[1]: "Deep thinker: looks ahead for two seconds",
+    "search+policy:96:2000": "Trained thinker: has learned, and looks ahead",
+    "plans": "Planner: plans whole hands",
+}
+"""What people call the agents that are offered; others have their names."""
 ME, LINK, OPEN = "me", "link", "open"
 """What a seat may be instead of an agent's name: whoever makes the table, a person with a link, an open chair."""
 
@@ -46,6 +60,12 @@ class Refused(BackAlleyError):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
+
+
+def called(agent: str) -> str:
+    """Return what people call an agent, by its name."""
+    kind, _, own = agent.partition(":")
+    return CALLED.get(agent, f"Rules of thumb: {own.replace('_', ' ')}" if kind == "bot" else agent)
 
 
 def digest(secret: str) -> str:
@@ -79,8 +99,10 @@ def _held(folder: Path) -> IO[bytes]:
 class TableServer:
     """The tables of a folder. Its methods belong to one event loop; agents think in threads."""
 
-    def __init__(self, folder: Path, *, pace: float = 0.7, adviser: str = "search:96:1500", own: Sequence[str] = ()):
+    def __init__(self, folder: Path, *, pace: float = 0.7, adviser: str = "search:96:1500", own: Sequence[str] = (),
+                 compiles: bool = True):  # fmt: skip
         """`pace`: seconds before each action of an agent where people watch. `own`: agents beside those of the games.
+        `compiles`: whether kernels are compiled here; otherwise games begin as Python, and another process compiles.
         Raises OSError for a folder that cannot be made."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._held = _held(folder)
@@ -99,6 +121,8 @@ class TableServer:
         self._locks: dict[str, asyncio.Lock] = {}
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._asking: set[str] = set()
+        self._compiles, self._compiling = compiles, dict[Game, asyncio.Task[None]]()
+        self._one_compiler = asyncio.Semaphore(1)
         self._thinking = asyncio.Semaphore(max(2, cores()))
         self._leaving = False
         for path in sorted(folder.glob("*.json")):
@@ -155,6 +179,8 @@ class TableServer:
                 raise Refused(410, f"This table cannot be set up again: {error}.") from None
             if name in self._kept and name not in self.tables:
                 self.tables[name] = table
+                if not table.over:
+                    self.prepare(table.game)
                 self.play_on(table)
         found = self.tables.get(name)
         if found is None or (found.owner != session and found.seat_of(session) is None):
@@ -199,8 +225,9 @@ class TableServer:
                 chairs.append(Chair(agent=given))
             else:
                 raise Refused(400, f"A seat takes me, link, open, or an agent: {', '.join(offered)}.")
+        self.prepare(game)
         for name in sorted({chair.agent for chair in chairs if chair.agent}):
-            (await self._agent(name, game)).close()
+            (await self._agent(self._now(name, game), game)).close()
         opening = {"seed": secrets.randbelow(2**53)}  # as JSON of other programs can hold it, too
         return await self._set_up(session, game, opening, chairs)
 
@@ -318,11 +345,12 @@ class TableServer:
         name = ""
         try:
             while table.id in self.tables and not table.over and (name := table.chairs[table.acting].agent):
-                if name not in agents:
-                    agents[name] = await self._agent(name, table.game)
+                now = self._now(name, table.game)
+                if now not in agents:
+                    agents[now] = await self._agent(now, table.game)
                 if table.people():
                     await asyncio.sleep(self.pace)
-                await self._let_play(agents[name], table)
+                await self._let_play(agents[now], table)
         except Exception as error:  # whatever an agent does wrong, the table can be looked at
             traceback.print_exception(error)
             table.trouble = f"{name} could not decide; the table waits until somebody takes an action back."
@@ -352,7 +380,7 @@ class TableServer:
             raise Refused(429, "One question at a time: the one before is being worked on.")
         self._asking.add(session)
         try:
-            agent = await self._agent(self.adviser, table.game)
+            agent = await self._agent(self._now(self.adviser, table.game), table.game)
             return await self._think_in_time(lambda: table.values(at, agent))
         except TimeoutError:
             raise Refused(503, f"The search took longer than {THINKING:.0f} seconds; ask again.") from None
@@ -361,7 +389,7 @@ class TableServer:
 
     async def _agent(self, name: str, game: Game) -> Agent:
         """An agent by its name here. Raises Refused where it is not offered, or does not play this game."""
-        if name != self.adviser and name not in self.offered(game):
+        if name not in (self.adviser, QUICK) and name not in self.offered(game):
             raise Refused(400, f"{one_line(name)[:60]} is no agent that this server offers for {game.title}.")
         try:
             return await self.think(lambda: agent_of(self.own.get(name, name), game, num_threads=1))
@@ -369,7 +397,31 @@ class TableServer:
             print(f"{name}: {error}", file=sys.stderr)
             raise Refused(400, f"{name} cannot play {game.title} under these options.") from None
 
-    # What it needs -------------------------------------------------------------------------------------------------
+    # Machine code ---------------------------------------------------------------------------------------------------
+
+    def prepare(self, game: Game) -> None:
+        """Let another process compile a game, once, unless kernels are compiled here."""
+        if not self._compiles and game not in self._compiling:
+            self._compiling[game] = asyncio.create_task(self._compile(game))
+
+    async def _compile(self, game: Game) -> None:
+        async with self._one_compiler:
+            await compile_elsewhere(game, compiled_elsewhere)
+        for table in self.tables.values():
+            if table.game == game:
+                self._tell(table)
+
+    def is_compiling(self, game: Game) -> bool:
+        """Whether a game is being compiled now."""
+        return game in self._compiling and not self._compiling[game].done()
+
+    def _now(self, name: str, game: Game) -> str:
+        """The agent that decides in the place of another for now: some take too long as Python."""
+        if not self.is_compiling(game):
+            return name
+        return QUICK if name.startswith("search") else BOT if name.startswith(pretrained.FOLDER) else name
+
+    # What it needs ----------------------------------------------------------------------------------------------
 
     async def think(self, work: Callable[[], Result]) -> Result:
         """Return the result of work that is done in a thread."""
@@ -410,5 +462,7 @@ class TableServer:
 
     def close(self) -> None:
         """Let no more agents think, and leave the folder to other servers."""
+        for compiling in self._compiling.values():
+            compiling.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._held.close()

@@ -1,0 +1,163 @@
+"""What a table tells people besides its picture: the finished trick and who took it, what was scored, how the game
+ended, and seats by where they sit ("you", "left").
+
+All of it is read from tables as one seat may see them, so it tells that seat nothing more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules.table import CARD, Pile, Place, Table
+
+Told = TypeVar("Told")
+
+_SEATS = re.compile(r"\b([Ss])eats? (\d+(?:(?:, | and )\d+)*)\b")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_SCORE = re.compile(r"(?:score|purse|points|won so far) ([-+]?\d+(?:\.\d+)?)|(-?\d+) points")
+_TWO_SCORES = re.compile(r"\bpoints (\d+) to (\d+)\b")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def seats_called(game: Game, viewer: int | None) -> list[str]:
+    """Return what the person in seat `viewer` calls each seat; for somebody who sits nowhere, their names."""
+    return [_called(game, seat, viewer) for seat in range(game.num_seats)]
+
+
+def _called(game: Game, seat: int, viewer: int | None) -> str:
+    step = 0 if viewer is None else (seat - viewer) % game.num_seats
+    if seat == viewer:
+        return "you"
+    if viewer is None or seat < len(game.type.seat_names):
+        return game.seat_name(seat)
+    if game.num_seats == 2:
+        return "opponent"
+    if game.sides[seat] == game.sides[viewer]:
+        return "partner" if game.num_seats == 4 else game.seat_name(seat)
+    beside = {1: "left", game.num_seats - 1: "right"} | ({2: "across"} if game.num_seats == 4 else {})
+    return beside.get(step, game.seat_name(seat))
+
+
+def by_place(found: Told, names: Sequence[str]) -> Told:
+    """Return a text, or tuples of texts, with `seat 2` and `seats 0 and 2` as the names of these seats."""
+
+    def named(match: re.Match[str]) -> str:
+        if max(map(int, _NUMBER.findall(match[2]))) >= len(names):
+            return match[0]
+        words = _NUMBER.sub(lambda number: names[int(number[0])], match[2])
+        return words.capitalize() if match[1] == "S" else words
+
+    made: Any = found
+    if isinstance(found, str):
+        made = _SEATS.sub(named, found)
+    elif isinstance(found, tuple):
+        parts = [by_place(part, names) for part in found]
+        made = type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
+    return made  # type: ignore[no-any-return]
+
+
+# Tricks ---------------------------------------------------------------------------------------------------------------
+
+
+def trick_of(table: Table) -> Place | None:
+    """The trick that is being played; None in games without tricks."""
+    return next((place for place in table.places if place.trick), None)
+
+
+def finished(before: Table, after: Table, seat: int, action: str) -> tuple[Pile, ...]:
+    """Return the cards of the trick that an action of `seat` has finished; empty where it has not."""
+    lying, left, card = trick_of(before), trick_of(after), CARD.search(action)
+    if lying is None or not lying.piles or (left is not None and left.piles) or card is None:
+        return ()
+    if seat in {pile.seat for pile in lying.piles}:
+        return ()
+    return (*lying.piles, Pile((card[0],), f"seat {seat}", seat=seat))
+
+
+def with_trick(table: Table, piles: tuple[Pile, ...], taker: int | None) -> Table:
+    """Return a table on which a finished trick still lies, until the next lead."""
+    words = () if taker is None else (f"taken by seat {taker}",)
+    cards = [pile.cards for pile in piles]
+    places = [
+        place._replace(piles=piles, words=(*place.words, *words)) if place.trick else place
+        for place in table.places
+        if place.trick or not place.piles or [pile.cards for pile in place.piles] != cards  # drawn by the game itself
+    ]
+    return table._replace(places=tuple(places))
+
+
+# Scores ---------------------------------------------------------------------------------------------------------------
+
+
+def changes(before: Table, after: Table, whole: bool) -> list[str]:
+    """Return what the notes of a table count now that they did not before, a line for each place; with the state of the
+    game in words if `whole`."""
+    old = dict(_notes(before))
+    said = {_NUMBER.sub("#", word) for word in before.words}
+    lines = [word for word in after.words if whole and _NUMBER.sub("#", word) not in said]
+    for title, words in _notes(after):
+        kinds = {_NUMBER.sub("#", word) for word in old.get(title, ())}
+        changed = [word for word in words if word not in old.get(title, ()) and _NUMBER.sub("#", word) in kinds]
+        lines += [f"{title}: {', '.join(changed)}"] if changed else []
+    return lines
+
+
+def _notes(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What is noted of each seat, and in the middle of the table of each pile."""
+    for place in table.places:
+        yield place.title, place.words
+        if not place.trick and place.seat is None:
+            yield from ((pile.title, pile.words) for pile in place.piles if pile.title)
+
+
+def scores(table: Table, game: Game) -> dict[int, str]:
+    """Return the score of each side, as the table shows it; empty where it shows none, or not everybody's."""
+    found = dict[int, str]()
+    for word in table.words:
+        if (both := _TWO_SCORES.search(word)) and game.num_seats == 2:
+            return {game.sides[0]: both[1], game.sides[1]: both[2]}
+    for title, words in _notes(table):
+        score = next((match for word in words if (match := _SCORE.fullmatch(word))), None)
+        seats = [seat for seat in range(game.num_seats) if title == game.seat_name(seat)]
+        seats = seats or [int(number) for number in re.findall(r"\d+", title) if title.startswith("seat")]
+        if score is not None and seats and seats[0] < game.num_seats:
+            found[game.sides[seats[0]]] = score[1] or score[2]
+    return found if len(found) == len(set(game.sides)) else {}
+
+
+def ending(game: Game, returns: Sequence[float], viewer: int | None, table: Table) -> str:
+    """Return how a game has ended, for who sat in seat `viewer` or for an onlooker: `You won, 180 to 130.`"""
+    names = seats_called(game, viewer)
+    sides = {side: returns[seat] for seat, side in enumerate(game.sides)}
+    counts, best = Counter(round(value, 6) for value in sides.values()), max(sides.values())
+    shown = scores(table, game)
+    if len(sides) == 1:
+        result = "won" if best > 0 else "lost" if best < 0 else "came out even"
+        score = f", {shown[game.sides[0]]}" if shown else ""
+        return f"{'You' if viewer == 0 else names[0].capitalize()} {result}{score}."
+    mine = None if viewer is None else game.sides[viewer]
+    order = sorted(sides, key=lambda side: (-sides[side], side != mine))
+    if mine is not None and len(sides) == 2:
+        order.sort(key=lambda side: side != mine)
+    winners = [names[seat] for seat, side in enumerate(game.sides) if round(sides[side], 6) == round(best, 6)]
+    said = {side: " and ".join(names[seat] for seat, one in enumerate(game.sides) if one == side) for side in order}
+    if len(counts) == 1:
+        result = "It is a draw"
+    elif mine is None:
+        result = f"{' and '.join(winners).capitalize()} won"
+    elif round(sides[mine], 6) == round(best, 6):
+        result = "You won" if counts[round(best, 6)] == 1 else "You share the win"
+    elif len(sides) == 2:
+        result = "You lost"
+    else:
+        place = sum(round(value, 6) > round(sides[mine], 6) for value in sides.values())
+        result = f"You came {_ORDINALS[place] if place < len(_ORDINALS) else f'number {place + 1}'} of {len(sides)}"
+    if not shown:
+        return f"{result}."
+    if len(sides) == 2 and mine is not None:
+        return f"{result}, {' to '.join(shown[side] for side in order)}."
+    return f"{result}: {', '.join(f'{said[side]} {shown[side]}' for side in order)}."

@@ -1,0 +1,86 @@
+"""What a table in a browser tells people: tricks that stay, who took them, what was scored, how the game ended."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.catalogue import game_names
+from backalley.web import telling
+from backalley.web.table import Chair, Table
+
+
+def played(name: str, seed: int, most: int = 500, **options: object) -> Table:
+    game, random = game_of(name).bind(options), np.random.default_rng(seed)
+    table = Table("t", game, {"seed": seed}, [Chair() for _ in range(game.num_seats)], "")
+    while not table.over and len(table.actions) < most:
+        table.play(int(random.choice(table.frames[-1].state.legal_actions())))
+    return table
+
+
+@pytest.mark.parametrize("name", ["bezique", "killer_bridge", "pitch"])
+def test_a_finished_trick_lies_until_the_next_lead_and_the_log_says_who_took_it(name: str) -> None:
+    table = played(name, 3, most=60)
+    seats, whole = table.game.num_seats, 0
+    for at in range(1, len(table.frames)):
+        before, frame = table.frames[at - 1], table.frames[at]
+        lying = telling.trick_of(table._scene(at, 0).table)
+        assert lying is not None
+        if len(lying.piles) < seats or before.ended is not None:
+            continue
+        words = table.game.action_str if before.state.seat == 0 else table.game.action_told
+        word = words(table.actions[before.decisions])
+        just = word.startswith("play ")
+        taker = next(words for words in lying.words if words.startswith("taken by "))
+        if just:
+            assert lying.piles[-1].cards == (word.removeprefix("play "),)
+            assert lying.piles[-1].seat == before.state.seat
+            assert f"the trick is {taker}" in table._log(at, 0)
+            whole += 1
+        if frame.ended is None and not frame.state.is_over:
+            assert taker == f"taken by seat {frame.state.seat}", "who took it leads, or may declare"
+    assert whole >= 5
+
+
+def test_the_log_says_what_a_hand_scored() -> None:
+    table = played("pitch", 3, mode="match")
+    end = next(at for at, frame in enumerate(table.frames) if frame.ended is not None)
+    said = table.seen(end, 0)["events"]
+    assert any(line.startswith("last hand: High ") for line in said)
+    assert any(line.startswith(("you and partner: score ", "left and right: score ")) for line in said)
+    assert not any("seat" in line for line in said)
+
+
+@pytest.mark.parametrize("name", sorted({*game_names()} - {"killer_bridge"}))
+def test_an_ending_is_a_sentence_that_agrees_with_the_returns(name: str) -> None:
+    options = {"pitch": {"mode": "hand"}}.get(name, {})
+    for seed in range(4):
+        table = played(name, seed, **options)
+        game = table.game
+        assert table.over
+        returns = table.frames[-1].returns
+        for seat in range(game.num_seats):
+            said = table.ending(seat)
+            assert said.endswith("."), said
+            rivals = [value for other, value in enumerate(returns) if game.sides[other] != game.sides[seat]] or [0.0]
+            assert said.startswith("You won") == (returns[seat] > max(rivals)), (said, returns)
+
+
+def test_scores_stand_in_the_ending_ones_own_first() -> None:
+    assert played("bezique", 3, most=5).ending(0) == ""
+    table = played("bezique", 3)
+    own, other = table.ending(0), table.ending(1)
+    assert own == "You won, 120 to 90."
+    assert other == "You lost, 90 to 120."
+    assert table.ending(None) == "Seat 0 won: seat 0 120, seat 1 90."
+
+
+def test_seats_are_called_by_where_they_sit() -> None:
+    assert telling.seats_called(game_of("pitch"), 1) == ["right", "you", "left", "partner"]
+    assert telling.seats_called(game_of("killer_bridge"), 0) == ["you", "left", "across", "right"]
+    assert telling.seats_called(game_of("missouri_city"), 1) == ["green", "you"]
+    assert telling.seats_called(game_of("pitch"), None) == ["seat 0", "seat 1", "seat 2", "seat 3"]
+    names = telling.seats_called(game_of("pitch"), 0)
+    assert telling.by_place(("Seat 1 to act", ("seats 0 and 2",)), names) == ("Left to act", ("you and partner",))
+    assert telling.by_place("seat 7", names) == "seat 7"
