@@ -131,32 +131,27 @@ def check(options: Options) -> None:
 
 @kernel
 def take(state: State, seat: int, card: int) -> None:
-    """Put a card into a hand."""
-    place = place_of(state, seat, card)
+    """Put a card into a hand. All its places are gone through, as in `drop`: how far to go could not be predicted,
+    which takes longer."""
+    held, place = int(state.held[seat]), 0
+    for index in range(HAND):
+        place += int(index < held) & int(int(state.hand[seat, index]) < card)
     for index in range(HAND - 1, 0, -1):
         state.hand[seat, index] = state.hand[seat, index - int(index > place)]
     state.hand[seat, place] = card
-    state.held[seat] = int(state.held[seat]) + 1
+    state.held[seat] = held + 1
 
 
 @kernel
 def drop(state: State, seat: int, card: int) -> None:
     """Take a card out of a hand."""
-    place = place_of(state, seat, card)
+    last, place = int(state.held[seat]) - 1, 0
+    for index in range(HAND - 1, -1, -1):
+        place = index if int(state.hand[seat, index]) == card else place
     for index in range(HAND - 1):
         state.hand[seat, index] = state.hand[seat, index + int(index >= place)]
-    state.hand[seat, HAND - 1] = NONE
-    state.held[seat] = int(state.held[seat]) - 1
-
-
-@kernel
-def place_of(state: State, seat: int, card: int) -> int:
-    """How many cards of a hand are lower than a card. It is counted over all places, and cards are moved over all:
-    how far to go cannot be predicted, which takes longer."""
-    place = 0
-    for index in range(HAND):
-        place += int(int(state.hand[seat, index]) & 0xFF < card)
-    return place
+    state.hand[seat, last] = NONE
+    state.held[seat] = last
 
 
 @kernel
