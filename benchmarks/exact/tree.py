@@ -192,7 +192,7 @@ class Tree:
     >>> import backalley
     >>> tree = backalley.tree("backalley.examples.kuhn")
     >>> len(tree), len(tree.set_seat), tree.expected(tree.uniform()).round(4).tolist()
-    (58, 12, [0.125, -0.125])
+    (55, 12, [0.125, -0.125])
     """
 
     game: Game

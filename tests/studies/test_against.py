@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import backalley
-from backalley.benchmarks.studies.play import against as measured
-from backalley.benchmarks.studies.play.against import Against, against
+from backalley.benchmarks.studies.speed import against as measured
+from backalley.benchmarks.studies.speed.against import Against, against
 from tests.common.commands import run
 
 pytestmark = pytest.mark.skipif(not (measured._ROOT / ".git").exists(), reason="only a checkout has earlier commits")

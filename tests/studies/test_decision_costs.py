@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import backalley
-from backalley.benchmarks.studies.play import decision_parts as parts
-from backalley.benchmarks.studies.play import instructions as counted
+from backalley.benchmarks.studies.speed import decision_parts as parts
+from backalley.benchmarks.studies.speed import instructions as counted
 from tests.common.commands import run
 
 GAME = "backalley.examples.kuhn"

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.benchmarks.studies.play import events_cost as measured
+from backalley.benchmarks.studies.speed import events_cost as measured
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.compile.prefetch import prefetch
 from tests.common.commands import run

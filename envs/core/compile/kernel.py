@@ -29,6 +29,8 @@ from numba.extending import (
     unbox,
 )
 
+from backalley.console.errors import InvalidType
+
 from . import tiering
 from .kernel_cache import KernelCache, name_records_by_fields
 from .tiering import Interpreted, TookTooLong, explaining
@@ -165,7 +167,7 @@ class Bound(Generic[R]):
 
 
 class Kept(int):
-    """Arguments that a kernel is called with again and again: arrays, whole numbers, truth values, and tuples of these.
+    """Arguments that a kernel is called with again and again: arrays, numbers, truth values, and tuples of these.
 
     It is the address of what machine code makes of them, so that not every call looks at each array again (*measured*:
     0.16 in place of 0.35 microseconds for the arrays of a batch). The arrays' memory, shapes and types may not change.
@@ -176,7 +178,7 @@ class Kept(int):
 
     @staticmethod
     def of(*values: Any) -> Kept:
-        """Keep these; they live as long as the result."""
+        """Keep these; they live as long as the result. Raises TypeError for anything else."""
         laid = bytearray()
         _lay(values, laid)
         memory = np.frombuffer(laid, np.uint8)
@@ -200,8 +202,12 @@ def _lay(value: Any, out: bytearray) -> None:
     elif isinstance(value, np.ndarray):
         words = 0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides
         out.extend(np.array(words, np.int64).tobytes())
-    else:
+    elif isinstance(value, float):
+        out.extend(np.float64(value).tobytes())
+    elif isinstance(value, int):
         out.extend(int(value).to_bytes(width, sys.byteorder, signed=True))
+    else:
+        raise InvalidType(f"{value!r} of type {type(value).__name__} cannot be kept for kernels.")
 
 
 def _width(value: Any) -> int:

@@ -206,6 +206,7 @@ class Engine:
         self.shown = self.memory.shown
         self.batch = self.batch._replace(**self._written())
         self._step_one = None, int
+        self._kept.clear()
         self.lock = self.memory.lock
 
     def call(

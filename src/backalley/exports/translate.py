@@ -49,7 +49,7 @@ class _Exported(_Library):
     """The code of several functions, linked with all that they call, and neither optimised nor loaded here."""
 
     def add_linking_library(self, library: Any) -> None:
-        """Note a library; Numba's own memory for arrays is left out, in place of which stands `_ARRAYS`."""
+        """Note a library; Numba's own memory for arrays is left out: `_ARRAYS` is in its place."""
         if library.name != "nrt":
             if not isinstance(library, _Library):
                 library._ensure_finalized()

@@ -46,19 +46,19 @@ def check_reach(game: Game, *, seed: int = 0) -> str:
             changed["State"].add("reward")
     batch.close()
     actions = range(game.num_actions)
-    told = [_counted("actions", map(game.action_str, actions), map(game.action_str, np.flatnonzero(legal).tolist()))]
+    said = [_counted("actions", map(game.action_str, actions), map(game.action_str, np.flatnonzero(legal).tolist()))]
     for what, array in records.items():
-        told.append(_counted(f"fields of {what}", array.dtype.names or (), changed[what]))
+        said.append(_counted(f"fields of {what}", array.dtype.names or (), changed[what]))
     if declared is not None and declared.kinds:
         names = [kind.name for kind in declared.kinds]
-        told.append(_counted("kinds of events", names, [names[kind - OWN] for kind in kinds]))
+        said.append(_counted("kinds of events", names, [names[kind - OWN] for kind in kinds]))
     cases = vectors(game)
     tried = {name for case in cases for name in game.type.bind(case.get("options", {})).changed_options}
-    told.append(_counted("options", game.option_values, tried | game.changed_options.keys()))
+    said.append(_counted("options", game.option_values, tried | game.changed_options.keys()))
     if (game.type.folder / "README.md").is_file():
         cited = {rule for case in cases for rule in re.findall(r"§\d+(?:\.\d+)*", case["rule"])}
-        told.append(_counted("§", _rules(game), cited))
-    return f"{'; '.join(told)}."
+        said.append(_counted("§", _rules(game), cited))
+    return f"{'; '.join(said)}."
 
 
 def _rules(game: Game) -> list[str]:
@@ -73,5 +73,5 @@ def _counted(what: str, known: Iterable[str], reached: Iterable[str]) -> str:
     names, met = list(known), set(reached)
     missing = [name for name in names if name not in met]
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    told = f" (not {', '.join(missing[:_NAMED])}{more})" if missing else ""
-    return f"{len(names) - len(missing)} of {len(names)} {what}{told}"
+    said = f" (not {', '.join(missing[:_NAMED])}{more})" if missing else ""
+    return f"{len(names) - len(missing)} of {len(names)} {what}{said}"

@@ -251,6 +251,7 @@ def test_one_thread_at_a_time_plays_a_batch(events: bool) -> None:
         "play_random": lambda: batch.play_random(1),
         "play_bot": lambda: batch.play_bot(1),
         "seed": lambda: batch.seed(3),
+        "use_buffers": lambda: batch.use_buffers({}),
         "refresh": batch.refresh,
         "states": lambda: batch.states([0]),
         "set_states": lambda: batch.set_states(held, [0]),

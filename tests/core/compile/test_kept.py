@@ -13,11 +13,12 @@ from backalley.envs.core.compile.kernel import Kept, bind, kernel
 
 
 class Settings(NamedTuple):
-    """Numbers and truth values, as a game's options are."""
+    """Numbers and truth values, as a game's options are, a share among them."""
 
     first: int
     flag: bool
     other: bool
+    share: float
     last: int
 
 
@@ -32,7 +33,7 @@ class Flags(NamedTuple):
 @kernel
 def read(kept: Any, out: npt.NDArray[np.int64]) -> None:
     flag, settings, flags, (numbers, records), number = kept.values
-    out[0], out[1], out[2] = settings.first, settings.last, number
+    out[0], out[1], out[2] = settings.first, settings.last, number + int(1000 * settings.share)
     out[3] = flag + 2 * settings.flag + 4 * settings.other + 8 * flags.one + 16 * flags.two + 32 * flags.three
     for row in range(numbers.shape[0]):
         out[4] += numbers[row, 1] * records[row].seat
@@ -44,7 +45,7 @@ def arguments(flag: bool = True, size: int = 3) -> tuple[Any, ...]:
     numbers = np.arange(8 * size).reshape(size, 8)[:, ::2]
     records = np.zeros(size, [("card", "i4"), ("seat", "i1")])
     records["seat"] = 5 + np.arange(size)
-    return flag, Settings(-3, not flag, flag, 2**40), Flags(flag, not flag, flag), (numbers, records), -1
+    return flag, Settings(-3, not flag, flag, 0.05, 2**40), Flags(flag, not flag, flag), (numbers, records), -1
 
 
 @pytest.mark.parametrize("copied", [False, True])
@@ -57,7 +58,13 @@ def test_kernels_find_what_was_kept(flag: bool, copied: bool) -> None:
         kept, source = pickle.loads(pickle.dumps(kept)), kept
     bind(read, Kept.of(*arguments()), out)(kept, out)
     flags = (1 + 4 + 8 + 32) if flag else (2 + 16)
-    assert out.tolist() == [-3, 2**40, -1, flags, sum((8 * row + 2) * (5 + row) for row in range(size))]
+    assert out.tolist() == [-3, 2**40, 49, flags, sum((8 * row + 2) * (5 + row) for row in range(size))]
     assert kept.values[3][0][1, 2] == 77
     if copied:
         assert source.values[3][0][1, 2] == 12, "the source's memory is its own"
+
+
+@pytest.mark.parametrize("wrong", ["words", None, {}, (1, "words")])
+def test_what_machine_code_cannot_find_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="cannot be kept for kernels"):
+        Kept.of(wrong)

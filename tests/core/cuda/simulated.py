@@ -159,7 +159,7 @@ def sentences() -> None:
 
 def measured() -> None:
     """`backalley dev gpu` compares both sides and counts what it compared, and refuses a byte that differs."""
-    from backalley.benchmarks.studies.play import gpu
+    from backalley.benchmarks.studies.speed import gpu
 
     gpu.TABLES, gpu.STEPS, gpu.IN_KERNEL = 3, 4, 5
     games = [backalley.game(name) for name in ("backhand", "missouri_city")]

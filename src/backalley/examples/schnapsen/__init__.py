@@ -350,7 +350,7 @@ def stock(options: Options, state: State, out: npt.NDArray[Any]) -> int:
     return left
 
 
-# What a seat is told besides the actions, for its history --------------------------------------------------------
+# What a seat is shown besides the actions, for its history -------------------------------------------------------
 
 DEALT, TURNED_UP, DREW = OWN, OWN + 1, OWN + 2
 

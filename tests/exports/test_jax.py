@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,7 @@ import backalley
 from backalley.console.errors import InvalidType
 from tests.common.cases import GAMES
 
-jax = pytest.importorskip("jax")
-jnp = pytest.importorskip("jax.numpy")
+pytestmark = pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="JAX is not installed.")
 TABLES, STEPS = 50, 60
 KUHN = backalley.game("backalley.examples.kuhn")
 SLOW = [pytest.param(game, id=game.name, marks=pytest.mark.slow) for game in GAMES]
@@ -29,6 +30,7 @@ def first_legal(mask: Any, number: Any) -> Any:
 def test_it_plays_as_make_vec(game: Any) -> None:
     from backalley import jax as in_jax
 
+    jax, jnp = importlib.import_module("jax"), importlib.import_module("jax.numpy")
     env = in_jax.make(game, autoreset=True)
     keys = np.arange(2 * TABLES, dtype=np.uint32).reshape(TABLES, 2) * 7919
     batch = game.make_vec(TABLES, seed=0)
@@ -48,6 +50,7 @@ def test_it_plays_as_make_vec(game: Any) -> None:
 def test_a_scan_plays_whole_games() -> None:
     from backalley import jax as in_jax
 
+    jax, jnp = importlib.import_module("jax"), importlib.import_module("jax.numpy")
     env = in_jax.make(KUHN)
 
     def decide(state: Any, key: Any) -> tuple[Any, Any]:
@@ -69,6 +72,7 @@ def test_a_scan_plays_whole_games() -> None:
 def test_an_action_that_is_not_legal_ends_the_game() -> None:
     from backalley import jax as in_jax
 
+    jax = importlib.import_module("jax")
     env = in_jax.make(KUHN)
     state = env.init(jax.random.key(0))
     who, after = int(state.current_player), env.step(state, 99)
