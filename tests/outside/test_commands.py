@@ -61,7 +61,7 @@ def test_a_place_that_there_is_not(command: str, tmp_path: Path) -> None:
 
 
 SHOWN = {**main.commands, **{f"dev {name}": command for name, command in EVERY.items()}}
-SAMPLES = ("it's one.json", "NAME=a b", "7", "0.5", "100", "2,3", "win")
+SAMPLES = ("it's one.json", "NAME=a b", "7", "0.5", "100", "2,3", "win", "wasm")
 """Values, of which every option takes one or the other."""
 NO_LINE = {"mcp", "serve", "train", "dev"} | {f"dev {name}" for name in ("publish", "digests", "playthrough", "tune")}
 

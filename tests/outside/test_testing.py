@@ -299,5 +299,5 @@ def test_what_was_reached_is_counted() -> None:
 
 
 def test_no_more_than_a_dozen_names_are_told() -> None:
-    told = _counted("actions", map(str, range(20)), ["3"])
-    assert told == "1 of 20 actions (not 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 7 more)"
+    said = _counted("actions", map(str, range(20)), ["3"])
+    assert said == "1 of 20 actions (not 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 7 more)"

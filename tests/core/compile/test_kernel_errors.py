@@ -108,11 +108,11 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_a_field_that_is_not_there(
     rules: ModuleType, tmp_path: Path, way: Callable[[Any], None], name: str, says: str
 ) -> None:
-    with pytest.raises(KernelError) as told:
+    with pytest.raises(KernelError) as said:
         way(getattr(rules, name))
     has = "; it has seat, tricks. Did you mean 'tricks'?"
-    assert str(told.value) == says.format(tmp_path.name, has)
-    assert told.value.__cause__ is not None
+    assert str(said.value) == says.format(tmp_path.name, has)
+    assert said.value.__cause__ is not None
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -123,25 +123,25 @@ def test_an_option_that_is_not_there(rules: ModuleType, way: Callable[[Any], Non
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_field_that_the_cores_rules_want(rules: ModuleType, way: Callable[[Any], None]) -> None:
-    """Both are told: whose rule it is, and who called it."""
+    """Both are said: whose rule it is, and who called it."""
     fields = {"seat", "tricks"}
-    with pytest.raises(KernelError) as told:
+    with pytest.raises(KernelError) as said:
         way(rules.plays)
-    assert str(told.value).startswith("In the kernel lay (rules/trick_hand.py, line ")
-    assert "called by the kernel plays, §2 (" in str(told.value)
-    name = str(told.value).partition("no field '")[2].partition("'")[0]
+    assert str(said.value).startswith("In the kernel lay (rules/trick_hand.py, line ")
+    assert "called by the kernel plays, §2 (" in str(said.value)
+    name = str(said.value).partition("no field '")[2].partition("'")[0]
     assert name in trick_hand.TrickHand.__annotations__.keys() - fields
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_other_errors_say_where_they_happened(rules: ModuleType, way: Callable[[Any], None]) -> None:
-    with pytest.raises(Exception) as told:  # noqa: PT011  (Python's own, or ours)
+    with pytest.raises(Exception) as said:  # noqa: PT011  (Python's own, or ours)
         way(rules.adds)
     if way is compiled:
-        assert isinstance(told.value, KernelError)
-        assert "What the kernel adds, §5 (" in str(told.value)
-        assert "cannot be compiled. Numba says: No implementation of function" in str(told.value)
+        assert isinstance(said.value, KernelError)
+        assert "What the kernel adds, §5 (" in str(said.value)
+        assert "cannot be compiled. Numba says: No implementation of function" in str(said.value)
     else:
-        assert type(told.value).__module__.startswith(("builtins", "numpy"))
-        (note,) = told.value.__notes__
+        assert type(said.value).__module__.startswith(("builtins", "numpy"))
+        (note,) = said.value.__notes__
         assert "In the kernel adds, §5 (" in note
