@@ -145,11 +145,11 @@ def test_an_agent_that_remembers_is_exploited_by_all_it_was_shown(game: Any) -> 
     strategy = tree.strategy(agent)
     assert (strategy == tree.strategy(agent)).all()
     assert (strategy == tree.strategy(Remembers())).all()
-    told = {
+    played = {
         (int(seat), bytes(found))
         for seat, found in zip(tree.set_seat, np.split(strategy, tree.set_first[1:-1]), strict=True)
     }
-    assert len(told) > 6
+    assert len(played) > 6
     (answered,) = exploitability(game, [as_agent(agent)]).agents
     found = [tree.best_response(strategy, seat)[0] for seat in range(2)]
     assert answered.held == pytest.approx((-found[1], found[0]), abs=1e-9)

@@ -298,6 +298,6 @@ def test_what_was_reached_is_counted() -> None:
     assert re.search(r"; 5 of 6 § \(not §1\.1\)\.$", says), says
 
 
-def test_no_more_than_a_dozen_names_are_told() -> None:
+def test_no_more_than_a_dozen_names_are_listed() -> None:
     said = _counted("actions", map(str, range(20)), ["3"])
     assert said == "1 of 20 actions (not 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 7 more)"
