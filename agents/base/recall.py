@@ -78,7 +78,7 @@ class Recall:
         ValueError."""
         size = arguments.count(most, "most", 1)
         self.state: npt.NDArray[Any] = np.zeros((size, *shape), dtype)
-        """[most, *shape] the states, by places."""
+        """The states, by places: `most` of them."""
         self._read, self._digests = np.zeros(size, np.int64), np.zeros(size, np.uint64)
         self._digests[:] = digest(np.zeros((0, 3), np.int16), 0)
         self._places: dict[tuple[int, int], int] = {}
