@@ -15,7 +15,7 @@ import numpy.typing as npt
 from backalley.agents.base.agent import View
 from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidType, InvalidValue
-from backalley.envs.core.api.compiled_events import History, events_of, put_histories
+from backalley.envs.core.api.compiled_events import History, put_histories
 from backalley.envs.core.api.compiled_play import Batch
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game import arguments
@@ -178,8 +178,7 @@ class _NotingWalk(Walk):
         tree, found = self.tree, self.space.found
         if tree.filled[0] > self.most:
             raise TooLarge(f"{self.game.name} has more than {self.most:,} nodes under these options.")
-        most = events_of(self.game.type).most(self.game.options)
-        room = len(tree.parent) // 2 - 1, len(tree.set_key) // 2, len(tree.events) // (2 * most)
+        room = len(tree.parent) // 2 - 1, len(tree.set_key) // 2, len(tree.events) // (2 * self.game.most_events)
         found[LEFT] = min(int(found[LEFT]), *room)
         trouble: int = self._call("walk_noting", *self._arguments(), tree, self.start_outcome)
         self.tree = tree.with_room(int(tree.filled[0]), int(found[SETS]))
@@ -389,18 +388,16 @@ class Tree:
         ValueError."""
         seat, answer = self._seat(seat), np.array(strategy, np.float64)
         others = self.reach(answer, without=seat)
-        mine, own = self.set_seat == seat, self.set_own
-        for before in np.unique(own[mine])[::-1]:  # its last decisions first: what follows them is settled
-            value = self.values(answer)[:, seat]
-            chosen = np.flatnonzero(self.choice >= 0)
-            place = self.choice[chosen]
-            its = self.set_of_choice[place]
-            now = mine[its] & (own[its] == before)
-            worth = np.bincount(place[now], (others * value)[chosen[now]], minlength=len(answer))
-            for number in np.flatnonzero(mine & (own == before)):
-                first, last = self.set_first[number], self.set_first[number + 1]
-                answer[first:last] = 0.0
-                answer[first + int(worth[first:last].argmax())] = 1.0
+        own = np.where(self.set_seat == seat, self.set_own, -1)[self.set_of_choice]
+        chosen = np.flatnonzero(self.choice >= 0)
+        place = self.choice[chosen]
+        for before in np.unique(own[own >= 0])[::-1]:  # its last decisions first: what follows them is settled
+            here, value = own == before, self.values(answer)[:, seat]
+            worth = np.bincount(place, (others * value)[chosen], minlength=len(answer))
+            most = np.maximum.reduceat(worth, self.set_first[:-1])[self.set_of_choice]
+            best = np.flatnonzero(here & (worth == most))
+            answer[here] = 0.0
+            answer[best[np.unique(self.set_of_choice[best], return_index=True)[1]]] = 1.0
         return float(self.expected(answer)[seat]), answer
 
     def nash_conv(self, strategy: npt.ArrayLike) -> float:

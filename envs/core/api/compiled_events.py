@@ -9,10 +9,10 @@ from typing import Any
 import numpy.typing as npt
 
 from ..engine.engine import logged_kernels
-from ..engine.event_log import History, events_of, learn, visible
+from ..engine.event_log import History, learn, visible
 from .tables import Tables
 
-__all__ = ["History", "events_of", "learn", "logged_kernels", "put_histories", "visible"]
+__all__ = ["History", "learn", "logged_kernels", "put_histories", "visible"]
 
 
 def put_histories(tables: Tables, histories: Sequence[tuple[npt.NDArray[Any], int]]) -> None:

@@ -44,7 +44,7 @@ class History(NamedTuple):
     def with_room(self, game: Game, used: int = 0) -> History:
         """Return a history with room for what one more action may write at each table, where there are `used` events or
         more; the same where there is room. Raises RuntimeError where an action wrote more than the game declares."""
-        most, written = events_of(game.type).most(game.options), int(self.filled.max(initial=0))
+        most, written = game.most_events, int(self.filled.max(initial=0))
         capacity, used = self.entries.shape[1], max(used, written)
         if written > capacity:
             raise InvalidCall(f"{game.name} wrote more events at one action than its Events.most says, {most}.")

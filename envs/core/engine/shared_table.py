@@ -21,8 +21,6 @@ class Table:
         self.raw, self.mask = self.batch.raw.data.cast("B"), self.batch.mask.data.cast("B")
         self.no_mask = bytes(game.num_actions)
         self.cards = np.arange(game.deck_size)
-        declared = game.type.events
-        self._most = declared.most(game.options) if declared is not None else 0
         self._room = -1
         """A history of so many events leaves room for another action's."""
 
@@ -33,7 +31,7 @@ class Table:
             if len(found) > self._room:
                 engine.history.filled[0] = 0
                 engine.make_room(len(found))  # which may be another memory
-                self._room = engine.history.entries.shape[1] - self._most
+                self._room = engine.history.entries.shape[1] - engine.game.most_events
             engine.history.entries[0, : len(found)] = found
             engine.history.filled[0], engine.history.dealt[0] = len(found), dealt
 

@@ -249,6 +249,12 @@ class Game(Generic[OptionsT]):
         return (self.observation_size,)
 
     @functools.cached_property
+    def most_events(self) -> int:
+        """The most events that one action and the deals up to the next decision write (`Events.most`); 0 where none are
+        declared."""
+        return 0 if self.type.events is None else int(self.type.events.most(self.options))
+
+    @functools.cached_property
     def observation_fields(self) -> dict[str, record.Place]:
         """The named parts of a flat observation, in order: place, shape, bounds and meaning."""
         return record.places(self.type.Observation, self.options)
@@ -323,6 +329,11 @@ class Game(Generic[OptionsT]):
     def max_decisions(self) -> int | None:
         """Decisions after which an episode is truncated; None where the rules end it."""
         return None if self.type.max_decisions is None else self.type.max_decisions(self.options)
+
+    @property
+    def decision_limit(self) -> int:
+        """The same as kernels take it: a number that no episode reaches where there is none."""
+        return 2**31 - 1 if self.max_decisions is None else self.max_decisions
 
     @functools.cached_property
     def symmetries(self) -> list[Symmetry]:
