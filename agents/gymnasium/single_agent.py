@@ -36,7 +36,7 @@ Opponent = str | Agent | Sequence[str | Agent]
 _RANDOM_SEAT = -1
 _ROWS_PER_THREAD = 64
 """Threads are used only for at least this many tables. *Measured*: handing tables to a thread takes 20 microseconds;
-64 tables take 15 in the quickest game (Twenty-One), and 140 in Pitch."""
+64 tables take 15 in the quickest game (Twenty-One)."""
 
 ACT = SEEN = OBSERVE = unbound
 """The kernel of the agent in the other seats, its view of a table, and the game's own OBSERVE, in `play_on`."""

@@ -20,6 +20,7 @@ from ..game.threads import Workers
 from .states import Positions
 
 if TYPE_CHECKING:
+    from ..game.reset_options import ResetOptions
     from .delayed_rewards import Booking
 
 _WHOLE = np.dtype(np.int64)
@@ -106,6 +107,13 @@ class RowChecks(TableChecks):
             if bad >= 0:
                 raise InvalidValue(f"Row {rows[bad]} was named twice; a table takes one action at a time.")
         return rows
+
+    def _opening(self, options: Mapping[str, Any] | None) -> ResetOptions | None:
+        if options is None:
+            return None
+        from ..game.reset_options import read_reset_options
+
+        return read_reset_options(self.game, options)
 
     def _check_dealt(self, rows: npt.NDArray[np.int64]) -> None:
         if not self._dealt[rows].all():

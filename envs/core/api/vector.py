@@ -33,7 +33,6 @@ from .states import States, redrawn, states_of
 from .tables import Tables
 
 if TYPE_CHECKING:
-    from ..game.reset_options import ResetOptions
     from .delayed_rewards import Booking, DelayedRewards
 
 _ROWS_PER_THREAD = 256
@@ -178,13 +177,6 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
             self._booking.break_off(mine)
         self._dealt[mine] = True
         return self.time_step
-
-    def _opening(self, options: Mapping[str, Any] | None) -> ResetOptions | None:
-        if options is None:
-            return None
-        from ..game.reset_options import read_reset_options
-
-        return read_reset_options(self.game, options)
 
     def step(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> TimeStep:
         """Play `actions[k]` on table `rows[k]` (on all tables by default).

@@ -20,7 +20,7 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from ..compile.interfaces import OVER
 from ..compile.templates import specialise, template, unbound
 from ..engine.batch_kernels import Batch, Deck, IntArray, all_legal, report
-from ..engine.engine import Engine, kernel_names, logged_kernels, streams_of, table_names
+from ..engine.engine import Engine, logged_kernels, streams_of, table_names
 from ..engine.event_log import History, learn
 from ..game import arguments
 from ..game.catalogue import game as game_of
@@ -195,7 +195,7 @@ def see_rows(options: Any, table: Batch, rows: Rows) -> None:
 def walking_kernels(game: GameType, options: Any = None) -> dict[str, Callable[..., Any]]:
     """Return these templates for one game."""
     logged = {name: logged_kernels(game, options)[name] for name in ("apply_logged", "begin_logged", "deal_out_logged")}
-    names = {**kernel_names(game, options), **table_names(game, options), **logged}
+    names = table_names(game, options) | logged
     return specialise([take_row, keep_row, begin_rows, play_rows, see_row, redraw_rows, see_rows], names)
 
 

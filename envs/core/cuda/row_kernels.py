@@ -13,7 +13,6 @@ from ..compile.interfaces import OVER
 from ..compile.kernel import passing, sources_of, uncompiled
 from ..compile.templates import specialise, template, unbound
 from ..engine.batch_kernels import (
-    NO_LIMIT,
     Batch,
     Deck,
     IntArray,
@@ -88,7 +87,7 @@ def tables_of(game: Game, size: int, autoreset: bool, place: Callable[[Any], Any
         drawn=game.cards_drawn,
         with_replacement=game.with_replacement,
         start_outcomes=game.num_start_outcomes,
-        limit=NO_LIMIT if game.max_decisions is None else game.max_decisions,
+        limit=game.decision_limit,
         autoreset=autoreset,
         refused=place(np.full(1, size)),
     )

@@ -19,8 +19,6 @@ from ..rules import rng
 
 IntArray = npt.NDArray[np.integer[Any]]
 
-NO_LIMIT = 2**31 - 1
-
 
 class Batch(NamedTuple):
     """The arrays of B tables; row i of each belongs to table i."""

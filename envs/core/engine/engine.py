@@ -19,7 +19,7 @@ from ..compile.tiering import Interpreted, compile_from_now_on
 from ..game.arguments import whole
 from ..game.game import Game, GameType
 from ..rules import rng
-from .batch_kernels import COPIED, NO_LIMIT, STEPS, TEMPLATES, Batch, Deck, all_legal, shuffle_deck
+from .batch_kernels import COPIED, STEPS, TEMPLATES, Batch, Deck, all_legal, shuffle_deck
 from .time_step import Memory, TimeStep
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Engine:
         self.game, self.options, self.size = game, game.options, size
         self.num_seats, self.num_actions = game.num_seats, game.num_actions
         self.start_outcomes = game.num_start_outcomes
-        self.limit = NO_LIMIT if game.max_decisions is None else game.max_decisions
+        self.limit = game.decision_limit
         if size >= LARGE:
             compile_from_now_on()
         state = np.zeros(size, game.state_dtype)

@@ -24,7 +24,6 @@ from backalley.envs.core.game.game import Game
 
 from .translate import Argument, Function
 
-NO_LIMIT = 2**31 - 1
 _INT, _WORD, _BYTE, _FLAG, _SHORT = numba.int64, numba.uint64, numba.int8, numba.uint8, numba.int32
 BATCH = {
     "state": ("state", "the states [B]"),
@@ -177,7 +176,7 @@ def _tables(game: Game, made: Callable[..., Function]) -> list[Function]:
     begin, deal_out, show, step_table = (names[name] for name in ("begin", "deal_out", "show", "step_table"))
     state_bytes, numbers = game.state_dtype.itemsize, game.observation_size
     actions, seats, outcomes = game.num_actions, game.num_seats, game.num_start_outcomes
-    limit = NO_LIMIT if game.max_decisions is None else game.max_decisions
+    limit = game.decision_limit
     base, new_deck = numba.from_dtype(game.observation_base), _deck(game)
 
     @numba.njit(inline="always")

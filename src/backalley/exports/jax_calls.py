@@ -90,8 +90,9 @@ def calls_of(game: Game, version: tuple[int, int]) -> list[Function]:
             target[place] = source[place]
 
     @passing
-    def opened(frame: Any, first: int, count: int) -> None:
-        open_rows(
+    def tables(frame: Any) -> tuple[Any, ...]:
+        """The arrays of a batch, where the results lie."""
+        return (
             _at(data_of(frame, _RESULTS, 0), state),
             _at(data_of(frame, _RESULTS, 1), numba.uint64),
             _at(data_of(frame, _RESULTS, 2), seen),
@@ -102,28 +103,16 @@ def calls_of(game: Game, version: tuple[int, int]) -> list[Function]:
             _at(data_of(frame, _RESULTS, 7), byte),
             _at(data_of(frame, _RESULTS, 8), short),
             _at(data_of(frame, _RESULTS, 9), short),
-            first,
-            count,
         )
 
     @passing
+    def opened(frame: Any, first: int, count: int) -> None:
+        open_rows(*tables(frame), first, count)
+
+    @passing
     def played(frame: Any, row: int, again: int) -> int:
-        return play_rows(  # type: ignore[no-any-return]
-            _at(data_of(frame, _RESULTS, 0), state),
-            _at(data_of(frame, _RESULTS, 1), numba.uint64),
-            _at(data_of(frame, _RESULTS, 2), seen),
-            _at(data_of(frame, _RESULTS, 3), numba.int8),
-            _at(data_of(frame, _RESULTS, 4), numba.int8),
-            _at(data_of(frame, _RESULTS, 5), number),
-            _at(data_of(frame, _RESULTS, 6), byte),
-            _at(data_of(frame, _RESULTS, 7), byte),
-            _at(data_of(frame, _RESULTS, 8), short),
-            _at(data_of(frame, _RESULTS, 9), short),
-            _at(data_of(frame, _ARGUMENTS, 8), short),
-            row,
-            1,
-            again,
-        )
+        actions = _at(data_of(frame, _ARGUMENTS, 8), short)
+        return play_rows(*tables(frame), actions, row, 1, again)  # type: ignore[no-any-return]
 
     def init(frame):  # type: ignore[no-untyped-def]
         if not asked(frame):

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.table import CARD, Pile, Place, Table
 
-Told = TypeVar("Told")
+Named = TypeVar("Named")
 
 _SEATS = re.compile(r"\b([Ss])eats? (\d+(?:(?:, | and )\d+)*)\b")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -42,7 +42,7 @@ def _called(game: Game, seat: int, viewer: int | None) -> str:
     return beside.get(step, game.seat_name(seat))
 
 
-def by_place(found: Told, names: Sequence[str]) -> Told:
+def by_place(found: Named, names: Sequence[str]) -> Named:
     """Return a text, or tuples of texts, with `seat 2` and `seats 0 and 2` as the names of these seats."""
 
     def named(match: re.Match[str]) -> str:
