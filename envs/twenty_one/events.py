@@ -56,9 +56,7 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
         tell(log, EVERYBODY, RESHUFFLED, NOBODY, 0)
     elif state.drawn == 0:
         return
-    shown = open_cards(state)
-    # What is older and open lay open before, unless the round is over.
-    fresh = shown if state.seat == OVER or state.phase == NEW_BANKER else shown & ~older(state)
+    over = state.seat == OVER or state.phase == NEW_BANKER
     for seat in range(options.num_players):
         drawn = 0
         for index in range(int(state.count[seat])):
@@ -68,8 +66,11 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
                 drawn += 1
         if reshuffled and drawn > 0 and seat != state.banker and state.status[seat] == STOOD:
             tell(log, EVERYBODY, STANDS, seat, 0)
-        tell_cards(log, seat, held(state, seat) & fresh)
-    tell_cards(log, NOBODY, discarded(state) & shown)
+        hand = held(state, seat)
+        if not over:  # what is older and open lay open before
+            hand &= ~older(state)
+        tell_cards(log, seat, hand & open_cards(state))
+    tell_cards(log, NOBODY, discarded(state) & open_cards(state))
 
 
 @telling
@@ -89,9 +90,7 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
             staked = before.own[who] > 0 or (who == seat and BET_MIN <= action <= BET_POT)
             if staked and state.own[who] == 0:
                 tell(log, EVERYBODY, WINS if state.purse[who] > before.purse[who] else LOSES, who, 0)
-    fresh, lying = turned_up(before, state), 0
-    if fresh == 0 and state.drawn == before.drawn:
-        return
+    fresh, lying = open_cards(state) & ~open_cards(before), 0
     for who in range(options.num_players):
         had, has = held(before, who), held(state, who)
         if has & ~had:
@@ -139,22 +138,6 @@ def open_cards(state: State) -> int:
         card = lowest_card(lying)
         found |= int(int(state.known[card]) == OPEN) << card
         lying &= lying - 1
-    return found
-
-
-@kernel
-def turned_up(before: State, state: State) -> int:
-    """The set of `open_cards` that were not among them before an action: it adds to the discards, and turns up no card
-    in them, or takes up all cards."""
-    came, found = held(state, int(state.banker)), 0
-    for index in range(int(before.discarded), int(state.discarded)):
-        came |= 1 << int(state.discards[index])
-    had = held(before, int(before.banker))
-    while came:
-        card = lowest_card(came)
-        was = (had >> card) & int(int(before.known[card]) == OPEN)
-        found |= (int(int(state.known[card]) == OPEN) & ~was) << card
-        came &= came - 1
     return found
 
 

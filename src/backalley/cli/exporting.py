@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from backalley.envs.core.game.game import Game
+from backalley.exports import TARGETS
 
 from .shared import again, of_a_game
 
@@ -15,7 +16,7 @@ from .shared import again, of_a_game
 @of_a_game
 @click.option(
     "--target",
-    type=click.Choice(["native", "c", "wasm"]),
+    type=click.Choice(list(TARGETS)),
     required=True,
     help="A shared library, an object file with a C header, or WebAssembly.",
 )

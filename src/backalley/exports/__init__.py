@@ -2,3 +2,10 @@
 
 It imports the games and what compiled players are written with; nothing of agents, training or the command line.
 """
+
+TARGETS = {
+    "native": "a shared library for this machine's processor, which a C compiler here links",
+    "c": "an object file that any C linker takes, for this machine or another (--triple)",
+    "wasm": "a WebAssembly module without imports, for browsers and Node.js",
+}
+"""The targets, and what each writes beside the header, the layout and the licence."""

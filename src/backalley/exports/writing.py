@@ -21,18 +21,12 @@ from backalley.envs.core.files import durable
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
 
-from . import mathematics, wasm
+from . import TARGETS, mathematics, wasm
 from .functions import functions_of
 from .layout import header_of, layout_of
 from .module import module_text
 from .translate import object_code
 
-TARGETS = {
-    "native": "a shared library for this machine's processor, which a C compiler here links",
-    "c": "an object file that any C linker takes, for this machine or another (--triple)",
-    "wasm": "a WebAssembly module without imports, for browsers and Node.js",
-}
-"""The targets, and what each writes beside the header, the layout and the licence."""
 _LEFT_OUT = "the learned policy: its weights are no part of the rules' code"
 
 
