@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core.compile.interfaces import CHANCE
 from ..core.compile.kernel import kernel
-from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell, telling
+from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell
 from .bets import DUST, has_purses, money
 from .coup import cards_used, place_value, two_cards, value
 from .observation import seen_places
@@ -65,7 +65,7 @@ KINDS = (
 )
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """§1.3, §2.4: in chemin de fer coups are opened at once; naturals end them."""
     if options.mode != Mode.CHEMIN:
@@ -79,7 +79,7 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
         tell_choice(options, state, log)
 
 
-@telling
+@kernel
 def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
     """§1.3: bets lie open, hands are looked at, coups end."""
     if state.phase == BETTING and state.coup == before.coup:
@@ -105,7 +105,7 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
         tell_choice(options, state, log)
 
 
-@telling
+@kernel
 def tell_choice(options: Options, state: State, log: Log) -> None:
     """§2.1: in chemin de fer a coup comes to a choice; each side looks at its hand, or is shown its total."""
     for seat in range(2):
@@ -116,7 +116,7 @@ def tell_choice(options: Options, state: State, log: Log) -> None:
     tell_standing(options, state, log)
 
 
-@telling
+@kernel
 def tell_standing(options: Options, state: State, log: Log) -> None:
     """§1.3: in chemin de fer the Banker cannot tell whether the Player had a choice, neither by what they are shown
     nor by its order."""
@@ -137,7 +137,7 @@ def kind_of(place: int, player_drew: int) -> int:
     return PLAYER_DRAWS if place == 4 and player_drew == 1 else BANKER_DRAWS
 
 
-@telling
+@kernel
 def tell_places(state: State, seat: int, places: int, log: Log) -> None:
     """§1.5, §4: a seat sees the cards in these places of the present coup."""
     for place in HAND_BY_HAND:
@@ -145,7 +145,7 @@ def tell_places(state: State, seat: int, places: int, log: Log) -> None:
             tell(log, seat, kind_of(place, int(state.player_drew)), NOBODY, place_value(state, place))
 
 
-@telling
+@kernel
 def tell_ended(options: Options, before: State, state: State, opened: bool, log: Log) -> None:
     """§1.3, §2.4: coups have ended since `before`, or since the deal that `opened` them; the latest is turned up, and
     of those before it the values."""
@@ -153,13 +153,15 @@ def tell_ended(options: Options, before: State, state: State, opened: bool, log:
         earlier = int(state.exposed[points]) - counted_last(options, state, points)
         for _ in range(earlier if opened else earlier - int(before.exposed[points])):
             tell(log, EVERYBODY, TURNED_UP, NOBODY, points)
-    looked = not opened and state.coup == before.coup + 1
-    for seat in range(state.units.shape[0]):
-        tell_finished(state, seat, seen_places(options, before, seat) if looked else 0, log)
+    if not opened and state.coup == before.coup + 1 and before.phase != BETTING:
+        for seat in range(state.units.shape[0]):
+            tell_finished(state, seat, seen_places(options, before, seat), log)
+    else:
+        tell_finished(state, EVERYBODY, 0, log)
     tell(log, EVERYBODY, WINNER, NOBODY, int(state.winner) - 1)
 
 
-@telling
+@kernel
 def tell_finished(state: State, seat: int, known: int, log: Log) -> None:
     """§1.3: the cards of the coup that has just ended are turned up; a seat is shown those that it has not seen."""
     if state.phase == SHOWN:
@@ -183,7 +185,7 @@ def counted_last(options: Options, state: State, points: int) -> int:
     return found
 
 
-@telling
+@kernel
 def tell_money(options: Options, before: State, state: State, log: Log) -> None:
     """§2.5: what a seat has, where it is not what it had."""
     for who in range(options.num_bettors):

@@ -5,7 +5,8 @@ Totals, dealer totals, ends and verdicts follow from these.
 
 from __future__ import annotations
 
-from ..core.rules.events import EVERYBODY, NOBODY, OWN, Kind, Log, tell, telling
+from ..core.compile.kernel import kernel
+from ..core.rules.events import EVERYBODY, NOBODY, OWN, Kind, Log, tell
 from .state import MAX_DRAWS, MAX_PUSHES, PUSH, SHOW_CARDS, STAND, DealerState, HandOptions, HandState
 from .stub import value
 
@@ -26,42 +27,42 @@ PLAYED_OUT = MAX_DRAWS * 2  # actions, and the cards that they draw
 MOST_AT_A_PUSH = PUSHED + 1
 
 
-@telling
+@kernel
 def tell_hand(state: HandState, seat: int, log: Log) -> None:
     """An initial hand, as the Ace Rule has left it. §1.2"""
     for place in range(INITIAL_HAND):
         tell(log, EVERYBODY, DEALT, seat, value(int(state.cards[seat, place])))
 
 
-@telling
+@kernel
 def tell_replaced(aces: int, who: int, log: Log) -> None:
     """Which of the cards dealt were aces is seen no more than the aces themselves: only how many are gone. §1.2"""
     if aces > 0:
         tell(log, EVERYBODY, REPLACED, who, aces)
 
 
-@telling
+@kernel
 def tell_show_cards(state: DealerState, log: Log) -> None:
     """The show cards from left to right. §2.1"""
     for place in range(SHOW_CARDS):
         tell(log, EVERYBODY, SHOWS, NOBODY, value(int(state.show[place])))
 
 
-@telling
+@kernel
 def tell_deal(options: HandOptions, state: HandState, log: Log) -> None:
     """One hand. §1.2"""
     tell_hand(state, 0, log)
     tell_replaced(int(state.replaced_aces[0]), 0, log)
 
 
-@telling
+@kernel
 def tell_deal_with_dealer(options: HandOptions, state: DealerState, log: Log) -> None:
     """The show cards, then one hand. §2.1"""
     tell_show_cards(state, log)
     tell_deal(options, state, log)
 
 
-@telling
+@kernel
 def tell_step(options: HandOptions, before: HandState, state: HandState, action: int, log: Log) -> None:
     """The card drawn, or the hand dealt after a push. §1.4"""
     seat = int(before.seat)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
-from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell, telling
+from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell
 from .pack import in_last_eight, top_shown
 from .state import (
     COPIES,
@@ -35,7 +35,7 @@ _TYPES = tuple(rank + suit for suit in SUITS for rank in RANKS for _ in range(CO
 """The names of cards whose copy is not shown."""
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """Who deals, the seats' own cards, the turn-up and the open top card. §1.2, §1.3"""
     tell(log, EVERYBODY, DEALS, int(state.dealer), 0)
@@ -46,7 +46,7 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
     tell_top(options, state, log)
 
 
-@telling
+@kernel
 def tell_top(options: Options, state: State, log: Log) -> None:
     """The top card of the stock, where it lies face up. §1.3"""
     top = top_shown(options, state)
@@ -54,7 +54,7 @@ def tell_top(options: Options, state: State, log: Log) -> None:
         tell(log, EVERYBODY, STOCK_SHOWS, NOBODY, top & ~1)
 
 
-@telling
+@kernel
 def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
     """What an action shows besides itself: which cards it takes from the table or lays there, and what is drawn."""
     actor = int(before.seat)
@@ -72,7 +72,7 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
         tell_top(options, state, log)
 
 
-@telling
+@kernel
 def tell_declared(options: Options, before: State, state: State, actor: int, log: Log) -> None:
     """The cards of a declaration, to the other seat: those laid down now, and those that lay there already. After the
     last draw they go back into a hand that is known by then. §1.5, §1.4"""
@@ -99,7 +99,7 @@ def laid_number(options: Options, state: State, seat: int, card: int) -> int:
     return first
 
 
-@telling
+@kernel
 def tell_drawn(before: State, state: State, seat: int, log: Log) -> None:
     """A seat's new cards, to itself; both lists are in ascending order. §1.3, §1.5"""
     old = 0

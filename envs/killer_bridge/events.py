@@ -5,15 +5,16 @@ The § marks are README.md's paragraphs.
 
 from __future__ import annotations
 
+from ..core.compile.kernel import kernel
 from ..core.rules import trick_events
-from ..core.rules.events import EVERYBODY, Events, Kind, Log, tell, telling
+from ..core.rules.events import EVERYBODY, Events, Kind, Log, tell
 from .schedule import hand_sizes
 from .state import NO_CARD, Options, State
 
 TURNS_UP = trick_events.NEXT
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """§1.3: who deals, the hands, and the card turned up."""
     trick_events.tell_hands(state, log)

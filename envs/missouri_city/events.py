@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from ..backhand_series import events as series
 from ..backhand_series.state import SHOW_CARDS
-from ..core.rules.events import EVERYBODY, NOBODY, Events, Kind, Log, tell, telling
+from ..core.compile.kernel import kernel
+from ..core.rules.events import EVERYBODY, NOBODY, Events, Kind, Log, tell
 from .state import MOST_DEALS, Options, Stalemate, State
 
 PLAYED_ACES = series.SHOWS + 1
@@ -19,7 +20,7 @@ DEALT = SHOW_CARDS + 2 * series.INITIAL_HAND + 2  # aces replaced, and whose pla
 DEAL = DEALT - 1 + series.ACES + series.ALL_PUSHES + 2 * series.PLAYED_OUT
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """The show cards and both hands, in the order of dealing. How many of the aces replaced were whose is seen only by
     who decides first. §3.1"""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ..core.compile.kernel import kernel
 from ..core.rules import trick_events
-from ..core.rules.events import Events, Log, telling
+from ..core.rules.events import Events, Log
 from .state import AllPass, Joker, JokerPitch, Mode, Options, State
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """§1.1: who deals, and six cards each."""
     trick_events.tell_hands(state, log)

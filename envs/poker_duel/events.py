@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core.compile.interfaces import CHANCE
 from ..core.compile.kernel import kernel
-from ..core.rules.events import EVERYBODY, OWN, Events, Kind, Log, tell, telling
+from ..core.rules.events import EVERYBODY, OWN, Events, Kind, Log, tell
 from ..core.rules.tricks import lowest_card
 from .slots import placed, slot_cards, stock_left
 from .state import ASSIGN, HAND, SLOT, SLOTS, STAND, Episode, Options, State
@@ -25,7 +25,7 @@ KINDS = (
 )
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """§1.3, §1.4: each player takes up their cards. Where nobody may exchange, a hand of sudden death is shown down at
     once, and after a tie the deal has passed on already."""
@@ -42,7 +42,7 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
         tell_showdown(state, 0, log)
 
 
-@telling
+@kernel
 def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
     """§1.3, §1.5, §1.6: a split is complete, a card is drawn, hands are shown down."""
     seat = int(before.seat)
@@ -58,14 +58,14 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
         tell_showdown(state, slot, log)
 
 
-@telling
+@kernel
 def tell_showdown(state: State, slot: int, log: Log) -> None:
     """§1.6: both hands of a slot are turned up."""
     for seat in range(2):
         tell_hand(log, 1 - seat, SHOWS, seat, slot_cards(state, seat, slot))
 
 
-@telling
+@kernel
 def tell_hand(log: Log, addressee: int, kind: int, who: int, hand: int) -> None:
     """Tell a set of cards in ascending order."""
     while hand:

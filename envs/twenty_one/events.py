@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core.compile.interfaces import OVER
 from ..core.compile.kernel import kernel
-from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell, telling
+from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell
 from ..core.rules.tricks import lowest_card
 from .state import (
     BANKER,
@@ -47,7 +47,7 @@ KINDS = (
 )
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """§1.4: what has been dealt from a new stock. If the discards are that stock, all cards dealt of it are new, and
     those that lie in the discards now."""
@@ -69,11 +69,11 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
         hand = held(state, seat)
         if not over:  # what is older and open lay open before
             hand &= ~older(state)
-        tell_cards(log, seat, hand & open_cards(state))
-    tell_cards(log, NOBODY, discarded(state) & open_cards(state))
+        tell_cards(log, seat, hand & open_cards(state, 0))
+    tell_cards(log, NOBODY, discarded(state, 0) & open_cards(state, 0))
 
 
-@telling
+@kernel
 def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
     """§1.4 to §1.7: cards are drawn and turned up, stakes are settled, and another round may be dealt."""
     if before.phase == DECLARE and state.drawn == before.drawn:
@@ -81,16 +81,19 @@ def tell_step(options: Options, before: State, state: State, action: int, log: L
     seat = int(before.seat)
     if action == STAND or (before.phase == PUNTERS and state.status[seat] == STOOD):
         tell(log, all_but(seat) if action == STAND else EVERYBODY, STANDS, seat, 0)  # a seat knows its own action
-    if before.phase == PUNTERS and hand_goes_on(before, state):
+    if before.phase != DECLARE and hand_goes_on(before, state):
         if state.drawn != before.drawn:
             tell(log, seat, DRAWS, seat, int(state.cards[seat, int(state.count[seat]) - 1]))
+        if before.phase == BANKER:
+            tell_cards(log, seat, open_of(state, held(state, seat)) & ~open_of(before, held(before, seat)))
         return
     if state.bank == before.bank or state.result != ENDED_BY_KING:
         for who in range(options.num_players):
             staked = before.own[who] > 0 or (who == seat and BET_MIN <= action <= BET_POT)
             if staked and state.own[who] == 0:
                 tell(log, EVERYBODY, WINS if state.purse[who] > before.purse[who] else LOSES, who, 0)
-    fresh, lying = open_cards(state) & ~open_cards(before), 0
+    earlier = min(int(before.discarded), int(state.discarded))  # discards, which stay as they lie
+    fresh, lying = open_cards(state, earlier) & ~open_cards(before, earlier), 0
     for who in range(options.num_players):
         had, has = held(before, who), held(state, who)
         if has & ~had:
@@ -107,7 +110,8 @@ def secret(options: Options, action: int) -> bool:
 
 @kernel
 def hand_goes_on(before: State, state: State) -> bool:
-    """Whether a punter's action had no more effect than a card drawn, or none. This is only for speed."""
+    """Whether an action had no more effect than a card drawn, or none, and the banker's turned up. This is only for
+    speed."""
     punting = state.seat >= 0 and (state.phase == PUNTERS or state.phase == BANKER)
     return bool(punting and state.round_number == before.round_number and state.discarded == before.discarded)
 
@@ -122,22 +126,29 @@ def held(state: State, seat: int) -> int:
 
 
 @kernel
-def discarded(state: State) -> int:
-    """The set of cards in the discards."""
+def discarded(state: State, first: int) -> int:
+    """The set of cards in the discards, from number `first` on."""
     found = 0
-    for index in range(int(state.discarded)):
+    for index in range(first, int(state.discarded)):
         found |= 1 << int(state.discards[index])
     return found
 
 
 @kernel
-def open_cards(state: State) -> int:
-    """The set of cards that observations show to everybody: the open ones of the banker's hand and of the discards."""
-    lying, found = held(state, int(state.banker)) | discarded(state), 0
-    while lying:
-        card = lowest_card(lying)
+def open_cards(state: State, first: int) -> int:
+    """The set of cards that observations show to everybody: the open ones of the banker's hand and of the discards,
+    from number `first` on."""
+    return open_of(state, held(state, int(state.banker)) | discarded(state, first))
+
+
+@kernel
+def open_of(state: State, cards: int) -> int:
+    """Those of a set of cards that lie open."""
+    found = 0
+    while cards:
+        card = lowest_card(cards)
         found |= int(int(state.known[card]) == OPEN) << card
-        lying &= lying - 1
+        cards &= cards - 1
     return found
 
 
@@ -150,7 +161,7 @@ def older(state: State) -> int:
     return found
 
 
-@telling
+@kernel
 def tell_new(state: State, seat: int, cards: int, log: Log) -> None:
     """§1.4, §1.5: a seat takes up cards."""
     for index in range(int(state.count[seat])):
@@ -159,7 +170,7 @@ def tell_new(state: State, seat: int, cards: int, log: Log) -> None:
             tell(log, seat, DRAWS, seat, card)
 
 
-@telling
+@kernel
 def tell_cards(log: Log, who: int, cards: int) -> None:
     """Show everybody a set of cards of a seat, in the order of their numbers."""
     while cards:

@@ -11,7 +11,7 @@ import pytest
 
 from backalley.benchmarks.studies.speed import events_cost as measured
 from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.compile.prefetch import prefetch
+from backalley.envs.core.compile.memory import prefetch
 from tests.common.commands import run
 
 

@@ -414,7 +414,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         batch.raw[:], batch.stream[:] = its.raw, its.stream
         batch.decisions[:], batch.own_decisions[:] = its.decisions, its.own_decisions
         self.engine.stacked = {row: list(decks) for row, decks in self._scratch.stacked.items()}
-        self.engine.history = self._scratch.history and self._scratch.history.copied()
+        self.engine.use_history(self._scratch.history and self._scratch.history.copied())
         self._began, self._actions = began, kept["actions"][0].tolist()
         self.engine.show_one()
         self._sit_down(dict(zip(self.possible_agents, gathered, strict=True)))

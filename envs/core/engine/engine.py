@@ -97,7 +97,7 @@ def kernel_names(game: GameType, options: Any = None) -> dict[str, Callable[...,
 
 
 def _fixed(name: str, kernel: Callable[..., Any], options: Any) -> Callable[..., Any]:
-    """A kernel of a game with its options as constants. Numba's `*args` cannot hold a record, so there are two."""
+    """A kernel of a game with its options as constants. Numba's `*args` cannot hold a record, so there are three."""
 
     @passing
     def three(given: Any, state: Any, other: Any) -> Any:
@@ -107,7 +107,11 @@ def _fixed(name: str, kernel: Callable[..., Any], options: Any) -> Callable[...,
     def four(given: Any, state: Any, seat: Any, other: Any) -> Any:
         return kernel(options, state, seat, other)
 
-    found = four if name in ("OBSERVE", "DETERMINIZE") else three
+    @passing
+    def five(given: Any, before: Any, state: Any, action: Any, log: Any) -> Any:
+        return kernel(options, before, state, action, log)
+
+    found = five if name == "TELL_STEP" else four if name in ("OBSERVE", "DETERMINIZE") else three
     uncompiled(found).sources = sources_of(kernel)  # type: ignore[attr-defined]
     return found
 
@@ -138,6 +142,8 @@ def logged_kernels(game: GameType, options: Any = None) -> dict[str, Callable[..
 
     declared = event_log.events_of(game)
     writers = {"TELL_DEAL": declared.deal or event_log.no_deal, "TELL_STEP": declared.step or event_log.no_step}
+    if options is not None:
+        writers = {name: _fixed(name, writer, options) for name, writer in writers.items()}
     return specialise(event_log.TEMPLATES, table_names(game, options) | writers)
 
 
@@ -241,7 +247,7 @@ class Engine:
         """Begin new episodes, each on its table's stream."""
         kept = self.kept(deck)
         if self.history is not None:
-            self.call("open_rows_logged", kept, self.history.for_one_thread(self.game), rows, of=logged_kernels)
+            self.call("open_rows_logged", kept, rows, of=logged_kernels)
             return
         self.call("open_rows", kept, rows)
 
@@ -251,8 +257,7 @@ class Engine:
         """Play legal actions. Where events are kept, the caller has called `make_room`."""
         kept = self.kept(deck, autoreset, True)
         if self.history is not None:
-            history = self.history.for_one_thread(self.game)
-            self.call("step_rows_logged", kept, history, rows, actions, actions, of=logged_kernels)
+            self.call("step_rows_logged", kept, rows, actions, actions, of=logged_kernels)
             return
         self.call("step_rows", kept, rows, actions, actions)
 
@@ -260,25 +265,44 @@ class Engine:
         """Return what `open_rows` and `step_rows` take beside rows and actions, the same object each time."""
         key = id(deck.cards), autoreset, checked
         if key not in self._kept:
-            fixed = self.options, self.batch, deck, self.start_outcomes, self.limit
-            self._kept[key] = Kept.of(*fixed, autoreset, checked)
+            given: Any = self.options, self.batch, deck, self.start_outcomes, self.limit, autoreset, checked
+            if self.history is not None:
+                given = *given, self.history.for_one_thread(self.game), self.game.most_events
+            self._kept[key] = Kept.of(*given)
         return self._kept[key]
 
     def stepper(
         self, rows: npt.NDArray[np.int64], deck: Deck, autoreset: bool, checked: bool
     ) -> Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], int] | None:
         """Return the kernel `step_rows` for these, bound, as a function of `given` and `chosen`, once there is machine
-        code and where no events are kept: looking it up takes as long as playing a table (*measured*)."""
-        entry = self._bound.get("step_rows")
-        if entry is None or self.history is not None:
+        code: looking it up takes as long as playing a table (*measured*)."""
+        entry = self._bound.get("step_rows" if self.history is None else "step_rows_logged")
+        if entry is None:
             return None
-        return functools.partial(entry, self.kept(deck, autoreset, checked), rows)
+        if self.history is None:
+            return functools.partial(entry, self.kept(deck, autoreset, checked), rows)
+        from .event_log import NO_ROOM
+
+        def step_logged(given: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> int:
+            bad: int = entry(self.kept(deck, autoreset, checked), rows, given, chosen)
+            if bad != NO_ROOM:
+                return bad
+            self.make_room()
+            return step_logged(given, chosen)
+
+        return step_logged
 
     def make_room(self, used: int = 0) -> None:
         """Get memory for the events of one more action at each table, with `used` events or more there already. Raises
         RuntimeError where an action wrote more than the game declares."""
         if self.history is not None:
-            self.history = self.history.with_room(self.game, used)
+            self.use_history(self.history.with_room(self.game, used))
+
+    def use_history(self, history: History | None) -> None:
+        """Keep events there from now on."""
+        if history is not self.history:
+            self.history = history
+            self._kept.clear()  # they name the memory
 
     def first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """Return the first k whose action is not legal on table `rows[k]`, or -1."""

@@ -5,7 +5,8 @@ A game's own kinds of events begin with `DEALS` and `DEALT`; further ones go on 
 
 from __future__ import annotations
 
-from .events import EVERYBODY, OWN, Kind, Log, tell, telling_of_any
+from ..compile.kernel import passing
+from .events import EVERYBODY, OWN, Kind, Log, tell
 from .trick_hand import TrickHand
 from .tricks import lowest_card
 
@@ -20,7 +21,7 @@ def kinds(paragraph: str) -> tuple[Kind, Kind]:
     )
 
 
-@telling_of_any
+@passing
 def tell_hands(state: TrickHand, log: Log) -> None:
     """Tell everybody who deals, and each seat its hand."""
     tell(log, EVERYBODY, DEALS, int(state.dealer), 0)

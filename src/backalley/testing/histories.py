@@ -7,6 +7,7 @@ histories of a seat are equal if and only if its sequences of observations and a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,14 @@ from backalley.envs.core.api.compiled_events import visible
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import CHANCE
-from backalley.envs.core.rules.events import ACTION, HIDDEN_ACTION, NOTHING, OWN, Events, Log
+from backalley.envs.core.rules.events import ACTION, HIDDEN_ACTION, LOG_TYPE, NOTHING, OWN, Events
 
 from .play import EPISODES, Table, random_action, random_pack, walks
 from .report import NOT_TRIED
 
 _SWAPS = 20
 """Packs with two cards exchanged that are tried at each deal."""
-_Made = tuple[npt.NDArray[Any], Log]
+_Made = tuple[npt.NDArray[Any], list[list[int]]]
 """A state [1], and what was shown on the way to it."""
 
 
@@ -85,11 +86,9 @@ class _Looks:
         return tried
 
     def _dealt(self, state: npt.NDArray[Any], cards: npt.NDArray[np.int64]) -> _Made:
-        made, log = state.copy(), self._log()
+        made = state.copy()
         self.game.kernels.deal(self.game.options, made[0], cards.copy())
-        if self.declared.deal is not None:
-            self.declared.deal(self.game.options, made[0], log)
-        return made, log
+        return made, self._written(self.declared.deal, made[0])
 
     # Actions ---------------------------------------------------------------------------------------------------------
 
@@ -108,11 +107,9 @@ class _Looks:
         return 1
 
     def _stepped(self, state: npt.NDArray[Any], action: int) -> _Made:
-        made, log = state.copy(), self._log()
+        made = state.copy()
         self.game.kernels.step(self.game.options, made[0], action)
-        if self.declared.step is not None:
-            self.declared.step(self.game.options, state[0], made[0], action, log)
-        return made, log
+        return made, self._written(self.declared.step, state[0], made[0], action)
 
     def _look_at_public(self, table: Table, viewer: int) -> None:
         position = table.env.position()
@@ -126,11 +123,17 @@ class _Looks:
 
     # Comparisons -----------------------------------------------------------------------------------------------------
 
-    def _log(self) -> Log:
-        return Log(np.zeros((self.most + self.game.deck_size, 4), np.int16), np.zeros(1, np.int32))
+    def _written(self, kernel: Callable[..., None] | None, *given: Any) -> list[list[int]]:
+        """The events that a kernel writes."""
+        if kernel is None:
+            return []
+        entries, log = np.zeros((self.most + self.game.deck_size, 4), np.int16), np.zeros(1, LOG_TYPE)
+        log["room"], log["address"] = len(entries), entries.ctypes.data
+        kernel(self.game.options, *given, log[0])
+        found: list[list[int]] = entries[: int(log["filled"][0])].tolist()
+        return found
 
-    def _shown(self, log: Log, viewer: int) -> list[list[int]]:
-        written = log.entries[: int(log.filled[0])].tolist()
+    def _shown(self, written: list[list[int]], viewer: int) -> list[list[int]]:
         for _, kind, who, _ in written:
             if kind in (NOTHING, ACTION, HIDDEN_ACTION) or kind >= self.kinds or not -1 <= who < self.game.num_seats:
                 raise BrokenPromise(
@@ -149,7 +152,7 @@ class _Looks:
         return shown.tobytes() + mask.tobytes()
 
     def _hold_same(self, table: Table, viewer: int, what: str, first: _Made, second: _Made) -> None:
-        known = [self._shown(log, viewer) for _, log in (first, second)]
+        known = [self._shown(written, viewer) for _, written in (first, second)]
         seen = [self._seen(table, viewer, state) for state, _ in (first, second)]
         gained = [state["reward"].tobytes() for state, _ in (first, second)]
         more = known[0] != known[1] and seen[0] == seen[1] and gained[0] == gained[1]

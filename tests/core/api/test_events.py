@@ -19,7 +19,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.engine import event_log
 from backalley.envs.core.game.game import Game, GameType
-from backalley.envs.core.rules.events import EVERYBODY
+from backalley.envs.core.rules.events import EVERYBODY, tell
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.histories import check_events
 from tests.common.cases import GAMES
@@ -292,9 +292,7 @@ def test_the_memory_of_events_grows() -> None:
 
 def shown_to_all(options: Any, state: Any, log: Any) -> None:
     for seat in range(2):
-        entry = log.entries[log.filled[0]]
-        entry[0], entry[1], entry[2], entry[3] = EVERYBODY, 3, seat, state.card[seat]
-        log.filled[0] += 1
+        tell(log, EVERYBODY, 3, seat, int(state.card[seat]))
 
 
 def changed(**parts: Any) -> GameType:

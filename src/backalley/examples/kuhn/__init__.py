@@ -24,7 +24,7 @@ from backalley.envs.core.api.compiled_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.game.kernels import CHANCE, OVER, Kernels, kernel
 from backalley.envs.core.rules import rng
-from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell, telling
+from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place
@@ -136,7 +136,7 @@ def determinize(options: Options, state: State, seat: int, key: np.uint64) -> No
 DEALT = OWN
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """Each seat is shown its own card."""
     for seat in range(2):

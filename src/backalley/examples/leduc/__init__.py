@@ -27,7 +27,7 @@ from backalley.envs.core.api.compiled_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.game.kernels import CHANCE, OVER, Kernels, kernel
 from backalley.envs.core.rules import rng
-from backalley.envs.core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell, telling
+from backalley.envs.core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place
@@ -204,14 +204,14 @@ DEALT, TURNED_UP = OWN, OWN + 1
 _RANKS = tuple("JQK")
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """Each seat is shown its own card."""
     for seat in range(2):
         tell(log, seat, DEALT, seat, int(state.card[seat]) // SUITS)
 
 
-@telling
+@kernel
 def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
     """The public card is shown to both after the first round."""
     if state.betting_round > before.betting_round:

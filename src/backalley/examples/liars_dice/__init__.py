@@ -26,7 +26,7 @@ from backalley.envs.core.api.compiled_play import RANDOM_BOT
 from backalley.envs.core.game.game import GameType
 from backalley.envs.core.game.kernels import CHANCE, OVER, Kernels, kernel
 from backalley.envs.core.rules import rng
-from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell, telling
+from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place
@@ -139,7 +139,7 @@ ROLLED = OWN
 _FACES = tuple("123456")
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """Each seat is shown its own die."""
     for seat in range(SEATS):

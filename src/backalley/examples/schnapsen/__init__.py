@@ -17,7 +17,7 @@ from backalley.envs.core.game.game import GameType
 from backalley.envs.core.game.kernels import CHANCE, OVER, Bot, Kernels, kernel
 from backalley.envs.core.rules import rng
 from backalley.envs.core.rules.cards import count_bits, list_set
-from backalley.envs.core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell, telling
+from backalley.envs.core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, tell
 from backalley.envs.core.rules.options import option
 from backalley.envs.core.rules.record import field
 from backalley.envs.core.rules.table import Table, laid_out, pile, place, trick
@@ -355,7 +355,7 @@ def stock(options: Options, state: State, out: npt.NDArray[Any]) -> int:
 DEALT, TURNED_UP, DREW = OWN, OWN + 1, OWN + 2
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """Each seat sees its own cards, and both the card turned up. §1.2"""
     for seat in range(2):
@@ -365,7 +365,7 @@ def tell_deal(options: Options, state: State, log: Log) -> None:
     tell(log, EVERYBODY, TURNED_UP, NOBODY, int(state.turned_up))
 
 
-@telling
+@kernel
 def tell_step(options: Options, before: State, state: State, action: int, log: Log) -> None:
     """Each seat sees the card that it draws. §1.3"""
     if state.drawn > before.drawn:

@@ -1,13 +1,14 @@
 """What the seats of Template learn besides the actions that they see."""
 
-from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell, telling
+from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.rules.events import OWN, Events, Kind, Log, tell
 
 from .state import Options, State
 
 DEALT = OWN  # the first of the game's own kinds
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """Each seat sees its own card. §1.1"""
     for seat in range(2):

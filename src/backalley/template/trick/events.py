@@ -1,14 +1,15 @@
 """What the seats of Template learn besides the actions that they see."""
 
+from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.rules import trick_events
-from backalley.envs.core.rules.events import EVERYBODY, NOBODY, Events, Kind, Log, tell, telling
+from backalley.envs.core.rules.events import EVERYBODY, NOBODY, Events, Kind, Log, tell
 
 from .state import Options, State
 
 TURNED = trick_events.NEXT
 
 
-@telling
+@kernel
 def tell_deal(options: Options, state: State, log: Log) -> None:
     """Everybody sees who deals and the card turned up, each seat its own hand. §1.1"""
     trick_events.tell_hands(state, log)

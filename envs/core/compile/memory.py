@@ -1,7 +1,8 @@
-"""Ask the processor for memory before it is needed."""
+"""Ask the processor for memory before it is needed; write where an address says."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -41,3 +42,25 @@ def _compiled(entries: Any, row: Any, at: Any) -> Any:
         _prefetch(entries, np.intp(row), np.intp(at))
 
     return fetch
+
+
+def put_word(address: int, word: int) -> None:
+    """Write 64 bits there. Nothing is checked."""
+    ctypes.c_int64.from_address(int(address)).value = word
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _put_word(context: Any, address: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[1], builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@overload(put_word)  # type: ignore[untyped-decorator]
+def _compiled_put_word(address: Any, word: Any) -> Any:
+    def put(address: Any, word: Any) -> Any:
+        _put_word(np.int64(address), np.int64(word))
+
+    return put
