@@ -55,6 +55,10 @@ class State(NamedTuple):
     own_decisions: Any
     """How many of them each seat made [N]."""
 
+    def replace(self, **changes: Any) -> State:
+        """Return the state with these fields changed, as PGX's wrappers ask it to."""
+        return self._replace(**changes)
+
 
 _FIELDS = {"mask": "legal_action_mask", "seat": "current_player", "reward": "rewards"}
 
