@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +168,62 @@ def test_what_cannot_be_written_is_a_sentence(words: list[str], said: str, tmp_p
     assert ended.exit_code == 2
     assert said in ended.output
     assert not list(tmp_path.glob("made/*"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
+def test_the_guides_environment_for_pufferlib_plays_the_policy(tmp_path: Path) -> None:
+    """Without PufferLib's header, which makes a module of Python of it."""
+    export("missouri_city", "c", tmp_path)
+    text = (ROOT / "docs" / "guides" / "exporting.md").read_text("utf-8").split("```c\n")[2].split("```")[0]
+    assert len(text.splitlines()) < 60
+    (tmp_path / "env.c").write_text(text.split('#include "env_binding.h"')[0] + PUFFER)
+    words = ["gcc", "-std=c11", "-Wall", "-Werror", "env.c", "missouri_city.o", "-lm", "-o", "env"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    score, length, count = map(float, subprocess.check_output([tmp_path / "env"], text=True).split())
+    assert count > 1000
+    assert -0.6 < score / count < -0.3, "random play loses to the policy"
+    assert 1 <= length / count < 20
+
+
+PUFFER = """
+#include <stdio.h>
+int main(void) {
+    static missouri_city_observation row;
+    static int action;
+    static float reward, rewards;
+    static unsigned char terminal;
+    Env env = {.observations = &row, .actions = &action, .rewards = &reward, .terminals = &terminal, .stream = 7};
+    c_reset(&env);
+    for (int step = 0; step < 5000; step++) {
+        action = -1; /* as one that is not legal: a random action is played */
+        c_step(&env);
+        rewards += reward;
+        if (terminal) env.log.n += rewards != env.log.score ? 1e9 : 0;
+    }
+    c_render(&env), c_close(&env);
+    printf("%f %f %f", env.log.score, env.log.episode_length, env.log.n);
+    return 0;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
+@BOTH
+def test_openspiel_plays_it_in_cpp(game: Game, tmp_path: Path) -> None:
+    """Built as its first lines say, but linked with the object file."""
+    spiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed.", exc_type=ImportError).__file__
+    export(game, "c", tmp_path)
+    name, place = game.name, str(Path(spiel).parent)
+    text = (tmp_path / f"{name}_openspiel.cc").read_text("utf-8")
+    build = re.search(r"g\+\+.*?\n\n", text, re.DOTALL)
+    assert build is not None
+    words = {**os.environ, "SPIEL": place}
+    subprocess.run(build[0], shell=True, check=True, cwd=tmp_path, env=words)
+    library = tmp_path / f"{name}_openspiel.so"
+    words |= {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    subprocess.run([sys.executable, HERE / "play_in_openspiel.py", library, game.spec], check=True, env=words)
 
 
 def test_the_layout_names_the_policy_or_says_why_there_is_none(leduc: Exported) -> None:

@@ -27,7 +27,7 @@ from backalley.envs.core.game.game import Game
 
 from . import TARGETS, mathematics, wasm
 from .functions import functions_of
-from .layout import header_of, layout_of
+from .layout import header_of, layout_of, openspiel_game
 from .module import module_text
 from .players import weights_of
 from .translate import object_code
@@ -64,8 +64,8 @@ def export(
     `target` is "native", "c" or "wasm" (see `TARGETS`); `triple` names another machine for "c", as compilers name it
     (`aarch64-linux-gnu`). `policy` is the learned policy that the code holds as one more player, by its name or folder;
     None leaves it out. By default it is the game's, where one comes with it for these options. Beside the code stand a
-    JSON of its layout and the licence, and, but for "wasm", a C header. Options are constants of the file. Files of the
-    same names are kept unless `replace` is set.
+    JSON of its layout and the licence, and, but for "wasm", a C header, and C++ that makes it a game of OpenSpiel's.
+    Options are constants of the file. Files of the same names are kept unless `replace` is set.
 
     Raises ValueError for a wrong option, target, triple or policy or where a file is there already, RuntimeError where
     no C compiler is found that "native" needs, and OSError where the folder cannot be written to.
@@ -77,7 +77,8 @@ def export(
     bound = game.bind(**options) if isinstance(game, Game) else catalogue.game(game, **options)
     name, folder = bound.name, Path(out)
     code_name = f"{name}{_ending(target)}"
-    names = [code_name, f"{name}.json", "LICENSE", *([] if target == "wasm" else [f"{name}.h"])]
+    header, spiel = f"{name}.h", f"{name}_openspiel.cc"
+    names = [code_name, f"{name}.json", "LICENSE", *([] if target == "wasm" else [header, spiel])]
     present = [one for one in names if (folder / one).exists() and one != "LICENSE"]
     if present and not replace:
         raise InvalidValue(f"{folder / present[0]} is there already; name another folder, or say replace (--replace).")
@@ -98,7 +99,7 @@ def export(
     layout = layout_of(bound, functions, about)
     files = {code_name: code, f"{name}.json": json.dumps(layout, indent=1).encode(), "LICENSE": _licence().encode()}
     if target != "wasm":
-        files[f"{name}.h"] = header_of(name, layout).encode()
+        files |= {header: header_of(name, layout).encode(), spiel: openspiel_game(name, layout, code_name).encode()}
     for one, data in files.items():
         durable.write_file(folder / one, data)
     return Exported(folder, tuple(files), layout)
