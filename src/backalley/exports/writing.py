@@ -44,9 +44,10 @@ class Exported:
     """What the layout's JSON says: records, actions, functions and where they came from."""
 
     def table(self) -> str:
-        """Return the files with their sizes, as text."""
+        """Return the files with their sizes, and what was left out, as text."""
         rows = (f"{(self.folder / name).stat().st_size:>9,} bytes  {name}" for name in self.files)
-        return "\n".join([f"{self.layout['title']}, written to {self.folder}:", *rows])
+        without = (f"Without {left_out}" for left_out in self.layout["left_out"])
+        return "\n".join([f"{self.layout['title']}, written to {self.folder}:", *rows, *without])
 
 
 def export(
