@@ -13,6 +13,7 @@ import pytest
 
 import backalley
 from backalley.console.errors import InvalidType
+from tests import ROOT
 from tests.common.cases import GAMES
 from tests.common.commands import run
 
@@ -90,6 +91,17 @@ def test_what_it_does_not_take_is_a_sentence() -> None:
 
     with pytest.raises(InvalidType, match="autoreset is 1"):
         in_jax.make(KUHN, autoreset=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_the_guides_actor_critic_learns() -> None:
+    page = (ROOT / "docs" / "guides" / "exporting.md").read_text("utf-8")
+    code = page.split("### Learning inside")[1].split("```python\n")[1].split("```")[0]
+    found: dict[str, Any] = {}
+    exec(compile(code, "exporting.md", "exec", dont_inherit=True), found)
+    begun, learned = float(found["returns"][:20].mean()), float(found["returns"][-20:].mean())
+    assert begun < 0.6, "nearly at random"
+    assert 1.0 < learned < 3.0
 
 
 @pytest.mark.slow
