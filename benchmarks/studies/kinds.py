@@ -10,5 +10,5 @@ from .play import (  # noqa: F401
     sequential_checks,
     soak,
 )
-from .speed import against, decision_parts, events_cost, gpu, instructions, trees  # noqa: F401
+from .speed import against, decision_parts, events_cost, gpu, in_jax, instructions, trees  # noqa: F401
 from .strength import cross, ladder, poker_duel_chances, searches  # noqa: F401

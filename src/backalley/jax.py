@@ -55,6 +55,10 @@ class State(NamedTuple):
     own_decisions: Any
     """How many of them each seat made [N]."""
 
+    def replace(self, **changes: Any) -> State:
+        """Return the state with these fields changed, as PGX's wrappers ask it to."""
+        return self._replace(**changes)
+
 
 _FIELDS = {"mask": "legal_action_mask", "seat": "current_player", "reward": "rewards"}
 
@@ -135,7 +139,7 @@ def _registered(game: Game) -> dict[str, str]:
     text = module_text(game, f"jax:{major}:{minor}")
     names = {part: f"{game.name}_jax_{part}" for part in ("init", "step")}
     triple, features = llvm.get_process_triple(), llvm.get_host_cpu_features().flatten()
-    code = object_code(text, set(names.values()), triple, llvm.get_host_cpu_name(), features, {})
+    code = object_code(text, set(names.values()), triple, llvm.get_host_cpu_name(), features, {}, {})
     machine = llvm.Target.from_triple(triple).create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))

@@ -1,5 +1,5 @@
 /* Plays the actions of a file by an exported game's library, and writes all that the tables then show to another.
-   Compiled with -DGAME=pitch -DHEADER='"pitch.h"' -DBOTS=pitch_bot_book,... */
+   Compiled with -DGAME=pitch -DHEADER='"pitch.h"' -DPLAYERS=pitch_bot_book,... */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define G(name) JOIN(GAME, name)
 
-typedef int32_t bot(G(observation) *, int8_t *, uint64_t);
-static bot *bots[] = {BOTS};
+typedef int32_t player(G(observation) *, int8_t *, uint64_t);
+static player *players[] = {PLAYERS};
 static FILE *in, *out;
 static int32_t tables, steps, actions, seats, deck, outcomes;
 
@@ -59,9 +59,9 @@ static void show(G(batch) * b, int step, int32_t *chosen) {
         G(determinize)(&copy, b->seat[row], step * 1000 + row);
         fwrite(&copy, sizeof copy, 1, out);
     }
-    for (size_t one = 0; one < sizeof bots / sizeof *bots; one++) {
+    for (size_t one = 0; one < sizeof players / sizeof *players; one++) {
         for (int row = 0; row < tables; row++)
-            chosen[row] = bots[one](&b->observation[row], b->mask + row * actions, step * 1000 + row);
+            chosen[row] = players[one](&b->observation[row], b->mask + row * actions, step * 1000 + row);
         fwrite(chosen, sizeof(int32_t), tables, out);
     }
 }

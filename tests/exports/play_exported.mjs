@@ -43,10 +43,10 @@ const show = (step) => {
     call.determinize(copy, seatOf(copy), BigInt(step * 1000 + row));
     fs.writeSync(out, part(copy, stateSize));
   }
-  for (const one of layout.functions.filter((each) => each.name.startsWith("bot_"))) {
+  for (const one of layout.players) {
     const found = new Int32Array(tables);
     for (let row = 0; row < tables; row++)
-      found[row] = call[one.name](at.observation + row * seenSize, at.mask + row * actions, BigInt(step * 1000 + row));
+      found[row] = call[one.function](at.observation + row * seenSize, at.mask + row * actions, BigInt(step * 1000 + row));
     fs.writeSync(out, Buffer.from(found.buffer));
   }
 };

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,8 @@ import numpy.typing as npt
 import pytest
 
 import backalley
+from backalley.agents.policies.policy_file import save_policy
+from backalley.agents.policies.policy_kinds import NetworkPlayer
 from backalley.agents.registry import agent
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
@@ -42,10 +47,11 @@ def translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
 TEXTS = functools.cache(module_text)
 
 
-def played(game: Game, given: Path) -> list[tuple[str, npt.NDArray[np.uint8]]]:
+def played(game: Game, given: Path, policy: Path | str) -> list[tuple[str, npt.NDArray[np.uint8]]]:
     """Play by Python, write the actions to a file, and return the bytes of each part in order."""
     batch = game.make_vec(TABLES, seed=0)
     bots = [(name, agent(f"bot:{name}", game)) for name in game.bots]
+    bots += [("policy", agent(policy, game))] if policy else []
     random, shown, found = np.random.default_rng(1), batch.reset(), list[tuple[str, npt.NDArray[np.uint8]]]()
     sizes = [TABLES, STEPS, game.num_actions, game.num_seats, game.deck_size, game.num_start_outcomes]
     streams = np.array([rng.stream_of(seed) for seed in range(TABLES)], np.uint64)
@@ -66,6 +72,17 @@ def played(game: Game, given: Path) -> list[tuple[str, npt.NDArray[np.uint8]]]:
     return found
 
 
+@pytest.fixture
+def policy(game: Game, tmp_path: Path) -> Path | str:
+    """The game's own policy; of an example, a network of random weights, which draws."""
+    if game is not SMALL:
+        return "policy"
+    player, random = NetworkPlayer(16, 2, greedy=False), np.random.default_rng(3)
+    arrays = {name: random.normal(size=shape).astype(np.float32) for name, shape in player.shapes(game).items()}
+    save_policy(tmp_path / "policy", arrays, game, name="drawn", player=player, made={})
+    return tmp_path / "policy"
+
+
 def same(expected: list[tuple[str, npt.NDArray[np.uint8]]], made: Path) -> None:
     found, place = np.fromfile(made, np.uint8), 0
     for name, value in expected:
@@ -76,28 +93,28 @@ def same(expected: list[tuple[str, npt.NDArray[np.uint8]]], made: Path) -> None:
 
 @pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
 @BOTH
-def test_a_c_program_plays_to_the_same_bytes(game: Game, tmp_path: Path) -> None:
-    written = export(game, "native", tmp_path)
+def test_a_c_program_plays_to_the_same_bytes(game: Game, policy: Path | str, tmp_path: Path) -> None:
+    written = export(game, "native", tmp_path, policy=policy)
     name = game.name
-    bots = ",".join(f"{name}_bot_{bot}" for bot in game.bots)
-    words = ["gcc", "-std=c11", "-Wall", "-Werror", f"-DGAME={name}", f'-DHEADER="{name}.h"', f"-DBOTS={bots}"]
+    players = ",".join(f"{name}_{player['function']}" for player in written.layout["players"])
+    words = ["gcc", "-std=c11", "-Wall", "-Werror", f"-DGAME={name}", f'-DHEADER="{name}.h"', f"-DPLAYERS={players}"]
     words += [f"-I{tmp_path}", str(HERE / "play_exported.c"), str(tmp_path / written.files[0]), "-o", "player"]
     subprocess.run(words, check=True, cwd=tmp_path)
-    expected = played(game, tmp_path / "given")
+    expected = played(game, tmp_path / "given", policy)
     subprocess.run([tmp_path / "player", "given", "made"], check=True, cwd=tmp_path)
     same(expected, tmp_path / "made")
 
 
 @pytest.mark.skipif(NODE is None, reason="there is no Node.js")
 @BOTH
-def test_node_plays_to_the_same_bytes(game: Game, tmp_path: Path) -> None:
-    written = export(game, "wasm", tmp_path)
-    expected = played(game, tmp_path / "given")
+def test_node_plays_to_the_same_bytes(game: Game, policy: Path | str, tmp_path: Path) -> None:
+    written = export(game, "wasm", tmp_path, policy=policy)
+    expected = played(game, tmp_path / "given", policy)
     code, layout = written.files[:2]
     words = ["node", str(HERE / "play_exported.mjs"), code, layout, "given", "made"]
     subprocess.run(words, check=True, cwd=tmp_path)
     same(expected, tmp_path / "made")
-    assert (tmp_path / code).stat().st_size < 1_000_000
+    assert (tmp_path / code).stat().st_size < 2_500_000
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +159,8 @@ def test_the_guides_environment_in_c_plays(tmp_path: Path) -> None:
         (["--target", "wasm", "--option", "cards=9"], "has no option 'cards'"),
         (["--target", "wasm", "--triple", "aarch64-linux-gnu"], "A triple goes with target 'c'"),
         (["--target", "c", "--triple", "nowhere"], "The triple is 'nowhere'"),
+        (["--target", "c", "--policy", "random"], "The policy is 'random', which is none that compiled code plays"),
+        (["--target", "c", "--policy", "policy:best"], "comes with no policy"),
     ],
 )
 def test_what_cannot_be_written_is_a_sentence(words: list[str], said: str, tmp_path: Path) -> None:
@@ -149,6 +168,68 @@ def test_what_cannot_be_written_is_a_sentence(words: list[str], said: str, tmp_p
     assert ended.exit_code == 2
     assert said in ended.output
     assert not list(tmp_path.glob("made/*"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
+def test_the_guides_environment_for_pufferlib_plays_the_policy(tmp_path: Path) -> None:
+    """Without PufferLib's header, which makes a module of Python of it."""
+    export("missouri_city", "c", tmp_path)
+    text = (ROOT / "docs" / "guides" / "exporting.md").read_text("utf-8").split("```c\n")[2].split("```")[0]
+    assert len(text.splitlines()) < 60
+    (tmp_path / "env.c").write_text(text.split('#include "env_binding.h"')[0] + PUFFER)
+    words = ["gcc", "-std=c11", "-Wall", "-Werror", "env.c", "missouri_city.o", "-lm", "-o", "env"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    score, length, count = map(float, subprocess.check_output([tmp_path / "env"], text=True).split())
+    assert count > 1000
+    assert -0.6 < score / count < -0.3, "random play loses to the policy"
+    assert 1 <= length / count < 20
+
+
+PUFFER = """
+#include <stdio.h>
+int main(void) {
+    static missouri_city_observation row;
+    static int action;
+    static float reward, rewards;
+    static unsigned char terminal;
+    Env env = {.observations = &row, .actions = &action, .rewards = &reward, .terminals = &terminal, .stream = 7};
+    c_reset(&env);
+    for (int step = 0; step < 5000; step++) {
+        action = -1; /* as one that is not legal: a random action is played */
+        c_step(&env);
+        rewards += reward;
+        if (terminal) env.log.n += rewards != env.log.score ? 1e9 : 0;
+    }
+    c_render(&env), c_close(&env);
+    printf("%f %f %f", env.log.score, env.log.episode_length, env.log.n);
+    return 0;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
+@BOTH
+def test_openspiel_plays_it_in_cpp(game: Game, tmp_path: Path) -> None:
+    """Built as its first lines say, but linked with the object file."""
+    spiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed.", exc_type=ImportError).__file__
+    export(game, "c", tmp_path)
+    name, place = game.name, str(Path(spiel).parent)
+    text = (tmp_path / f"{name}_openspiel.cc").read_text("utf-8")
+    build = re.search(r"g\+\+.*?\n\n", text, re.DOTALL)
+    assert build is not None
+    words = {**os.environ, "SPIEL": place}
+    subprocess.run(build[0], shell=True, check=True, cwd=tmp_path, env=words)
+    library = tmp_path / f"{name}_openspiel.so"
+    words |= {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    subprocess.run([sys.executable, HERE / "play_in_openspiel.py", library, game.spec], check=True, env=words)
+
+
+def test_the_layout_names_the_policy_or_says_why_there_is_none(leduc: Exported) -> None:
+    assert [one["function"] for one in leduc.layout["players"]] == [f"bot_{name}" for name in SMALL.bots]
+    (why,) = leduc.layout["left_out"]
+    assert "comes with no policy" in why
 
 
 def test_files_that_are_there_are_kept(leduc: Exported) -> None:

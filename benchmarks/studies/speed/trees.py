@@ -71,7 +71,7 @@ def trees(games: Sequence[Game], *, seconds: float, progress: Progress = quiet) 
     return {"seconds": seconds, "games": found}
 
 
-def _rate(play: Callable[[], tuple[int, float]], seconds: float) -> float:
+def rate(play: Callable[[], tuple[int, float]], seconds: float) -> float:
     """Calls a second: `play` returns how many it made, and their processor time."""
     play()
     calls, spent = 0, 0.0
@@ -163,7 +163,7 @@ def _rates(game: Game, seconds: float) -> dict[str, float]:
         return reader.decisions, time.process_time() - began
 
     parts = {"push": push, "key": key, "children": children, "apply": apply, "words": words, "reads": reads}
-    return {name: _rate(part, seconds) for name, part in parts.items()}
+    return {name: rate(part, seconds) for name, part in parts.items()}
 
 
 def _openspiel(seconds: float) -> dict[str, Any] | None:
@@ -190,4 +190,4 @@ def _openspiel(seconds: float) -> dict[str, Any] | None:
                 state.apply_action(action)
         return calls, took
 
-    return {"apply": _rate(lambda: apply(False), seconds), "words": _rate(lambda: apply(True), seconds)}
+    return {"apply": rate(lambda: apply(False), seconds), "words": rate(lambda: apply(True), seconds)}

@@ -20,12 +20,15 @@ from .shared import again, of_a_game
     required=True,
     help="A shared library, an object file with a C header, or WebAssembly.",
 )
+@click.option("--policy", metavar="AGENT", help="A policy's name or folder, or none; by default the game's own.")
 @click.option("--triple", metavar="TRIPLE", help="Another machine for target c, such as aarch64-linux-gnu.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The folder to write to.")
 @click.option("--replace", is_flag=True, help="Replace files of an earlier export.")
-def export(game: Game, target: str, triple: str | None, out: Path, replace: bool) -> None:
-    """Write the rules of GAME as files that need no Python: code, a C header, a JSON of the layout, and the licence."""
+def export(game: Game, target: str, policy: str | None, triple: str | None, out: Path, replace: bool) -> None:
+    """Write the rules and players of GAME as files that need no Python: code, a C header, a JSON of the layout, and the
+    licence."""
     from backalley.exports.writing import export as written
 
-    click.echo(written(game, target, out, triple=triple, replace=replace).table())
+    learned = {} if policy is None else {"policy": None if policy == "none" else policy}
+    click.echo(written(game, target, out, triple=triple, replace=replace, **learned).table())
     again()

@@ -1,4 +1,4 @@
-"""The C functions of a game: its rules on one state, decisions of many tables, and its rule-based players."""
+"""The C functions of a game: its rules on one state, decisions of many tables, and its players."""
 
 from __future__ import annotations
 
@@ -7,21 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from llvmlite import ir
 from numba import carray
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from backalley.envs.core.api.compiled_play import (
-    Batch,
-    Deck,
-    kernel_names,
-    random_legal,
-    shuffle_deck,
-    table_names,
-)
+from backalley.agents.policies.policy_kinds import Player
+from backalley.envs.core.api.compiled_play import Batch, Deck, kernel_names, shuffle_deck, table_names
 from backalley.envs.core.game.game import Game
 
+from .memory import on_stack, pointer_to
+from .players import players_of
 from .translate import Argument, Function
 
 _INT, _WORD, _BYTE, _FLAG, _SHORT = numba.int64, numba.uint64, numba.int8, numba.uint8, numba.int32
@@ -40,36 +33,10 @@ BATCH = {
 """The pointers of a `batch`, in order: what each points to, its meaning and its shape."""
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def pointer_to(typing_context: Any, given: Any, number: Any) -> Any:
-    """The address of a record, or a pointer, as a pointer to numbers of a type."""
-    result = numba.types.CPointer(number.instance_type)
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], context.get_value_type(result))
-
-    return result(given, number), code
-
-
-def _on_stack(count: int) -> Callable[[], Any]:
-    """A kernel's own memory of that many int32, without an allocation."""
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def memory(typing_context: Any) -> Any:
-        result = numba.types.CPointer(_SHORT)
-
-        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            first = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(32), count))
-            return builder.bitcast(first, context.get_value_type(result))
-
-        return result(), code
-
-    return memory  # type: ignore[no-any-return]
-
-
-def functions_of(game: Game) -> list[Function]:
-    """Return them, with the game's options as constants."""
-    return [made for part in (_rules, _tables, _players) for made in part(game, functools.partial(_made, game))]
+def functions_of(game: Game, policy: Player | None = None) -> list[Function]:
+    """Return them, with the game's options as constants, and with the function of a policy that is played so."""
+    made = functools.partial(_made, game)
+    return [*_rules(game, made), *_tables(game, made), *players_of(game, policy, made)]
 
 
 def _made(game: Game, result: str, name: str, given: str, doc: str, kernel: Callable[..., Any]) -> Function:
@@ -156,7 +123,7 @@ def _deck(game: Game) -> Callable[[], Any]:
     """The kernel that returns a pack in order, in memory of its caller's stack."""
     size, drawn, repeated = game.deck_size, game.cards_drawn, bool(game.with_replacement)
     places = drawn if repeated else size
-    cards, displaced = _on_stack(places), _on_stack(max(1, drawn))
+    cards, displaced = on_stack(places), on_stack(max(1, drawn))
 
     @numba.njit(inline="always")
     def new_deck():  # type: ignore[no-untyped-def]
@@ -234,25 +201,4 @@ def _tables(game: Game, made: Callable[..., Function]) -> list[Function]:
     return [
         made("void", "open", f"batch* batch, {rows}", opened, open_),
         made("int32", "play", f"batch* batch, int32* actions, {rows}, int32 autoreset", played, play),
-    ]
-
-
-def _players(game: Game, made: Callable[..., Function]) -> list[Function]:
-    """The random player and the bots: each sees an observation and a mask."""
-    options, actions = game.options, game.num_actions
-
-    def random_action(mask, key):  # type: ignore[no-untyped-def]
-        return random_legal(carray(mask, (actions,)), key)
-
-    def player(act: Callable[..., Any]) -> Callable[..., Any]:
-        def decide(observation, mask, key):  # type: ignore[no-untyped-def]
-            return int(act(options, observation, carray(mask, (actions,)), key))
-
-        return decide
-
-    given = "observation* observation, int8* mask, uint64 key"
-    drawn = "A random legal action, drawn by a key; -1 where there is none."
-    return [
-        made("int32", "random", "int8* mask, uint64 key", drawn, random_action),
-        *(made("int32", f"bot_{bot.name}", given, bot.doc, player(bot.act)) for bot in game.type.bots),
     ]

@@ -1,9 +1,13 @@
-"""What a program has to know to call an exported game: records, constants, actions, functions; as data, and as a C
-header."""
+"""What a program has to know to call an exported game: records, constants, actions, functions; as data, as a C header,
+and as a game of OpenSpiel's over that."""
 
 from __future__ import annotations
 
+import json
+import math
+import string
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -134,6 +138,30 @@ def header_of(name: str, layout: Mapping[str, Any]) -> str:
         lines += ["", f"/* {_plain(one['meaning'])} */", f"{_c(name, one['result'])} {one['symbol']}({given});"]
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
     return "\n".join(lines)
+
+
+def openspiel_game(name: str, layout: Mapping[str, Any], code: str) -> str:
+    """Return C++ that makes the game of a layout one of OpenSpiel's, to be linked with the file `code`."""
+    fields = layout["observation"]["fields"]
+    given = {
+        "name": name,
+        "NAME": name.upper(),
+        "title": _plain(layout["title"]),
+        "code": code,
+        "actions": ",\n".join(f"    {_quoted(action)}" for action in layout["actions"]),
+        "fields": ", ".join(_quoted(one["name"]) for one in fields),
+        "sizes": ", ".join(str(math.prod(one["shape"])) for one in fields),
+        "number": _c(name, fields[0]["type"]),
+        "zero_sum": "true" if layout["zero_sum"] else "false",
+        "longest": layout["max_decisions"] or 1_000_000,
+    }
+    text = resources.files(__package__).joinpath("openspiel.cc").read_text("utf-8")
+    return string.Template(text).substitute(given)
+
+
+def _quoted(text: str) -> str:
+    """A text in C++."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _field(name: str) -> str:

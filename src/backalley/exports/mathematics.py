@@ -1,4 +1,4 @@
-"""The functions of mathematics that rules and bots call, for processors without a C library (WebAssembly).
+"""The functions of mathematics that rules and players call, for processors without a C library (WebAssembly).
 
 Each is right to about one unit in the last place; a C library's may differ in the last bit.
 """
@@ -6,8 +6,10 @@ Each is right to about one unit in the last place; a C library's may differ in t
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numba
+import numpy as np
 
 from .translate import Argument, Function
 
@@ -64,8 +66,9 @@ def log1p(x: float) -> float:
     return twos * _LN2 + (2.0 * ratio * series + lost / total)
 
 
-def expm1(x: float) -> float:
-    """e to the power of x, less 1."""
+@numba.njit(inline="always")  # type: ignore[untyped-decorator]
+def _powers(x: float) -> tuple[float, float]:
+    """e to the power of x as `part + scale`, where scale is a power of two."""
     twos = int(x / _LN2 + (0.5 if x >= 0 else -0.5))
     part, series = x - twos * _LN2, 0.0
     for term in range(_TERMS, 0, -1):
@@ -73,14 +76,35 @@ def expm1(x: float) -> float:
     scale = 1.0
     for _ in range(abs(twos)):
         scale *= 2.0 if twos > 0 else 0.5
-    return series * scale + (scale - 1.0)
+    return series * scale, scale
 
 
-NAMES = {"llvm.pow.f64": "power", "log1p": "log1p", "expm1": "expm1"}
-"""What the rules call, and what stands for it."""
+def exp(x: float) -> float:
+    """e to the power of x."""
+    part, scale = _powers(x)
+    found: float = part + scale
+    return found
+
+
+def exp_float(x: Any) -> Any:
+    """The same of a float32."""
+    part, scale = _powers(x)
+    return np.float32(part + scale)
+
+
+def expm1(x: float) -> float:
+    """e to the power of x, less 1."""
+    part, scale = _powers(x)
+    found: float = part + (scale - 1.0)
+    return found
+
+
+NAMES = {name: name for name in ("log1p", "expm1")}
+NAMES |= {"llvm.pow.f64": "power", "llvm.exp.f64": "exp", "llvm.exp.f32": "exp_float"}
+"""What rules and players call, and what stands for it."""
 _X, _Y, _F = Argument("x", "double"), Argument("y", "double"), numba.float64
 FUNCTIONS = [
     Function("power", "", (_X, _Y), "double", power, (_F, _F)),
-    Function("log1p", "", (_X,), "double", log1p, (_F,)),
-    Function("expm1", "", (_X,), "double", expm1, (_F,)),
+    *(Function(one.__name__, "", (_X,), "double", one, (_F,)) for one in (exp, expm1, log1p)),
+    Function("exp_float", "", (Argument("x", "float"),), "float", exp_float, (numba.float32,)),
 ]

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 
+from backalley.agents.policies.policy_kinds import Player, from_json, to_json
 from backalley.console.errors import InvalidCall
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
@@ -20,10 +21,12 @@ from .functions import functions_of
 from .translate import linked
 
 
-def module_text(game: Game, kind: str = "c") -> str:
-    """Return the module of the C functions, or of those that JAX calls (`jax:MAJOR:MINOR`, the version of its
-    interface). Raises RuntimeError where the game cannot be translated or found by its name."""
-    words = [sys.executable, "-W", "ignore", "-m", __spec__.name, kind, game.spec, json.dumps(game.changed_options)]
+def module_text(game: Game, kind: str = "c", policy: Player | None = None) -> str:
+    """Return the module of the C functions, with that of a policy that is played so, or of those that JAX calls
+    (`jax:MAJOR:MINOR`, the version of its interface). Raises RuntimeError where the game cannot be translated or found
+    by its name."""
+    words = [sys.executable, "-W", "ignore", "-m", __spec__.name, kind, game.spec]
+    words += [json.dumps(game.changed_options), json.dumps(None if policy is None else to_json(policy))]
     unset = ("NUMBA_DISABLE_JIT", "BACKALLEY_WHOLE_PROGRAM", "NUMBA_BOUNDSCHECK")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
@@ -34,7 +37,7 @@ def module_text(game: Game, kind: str = "c") -> str:
     return ended.stdout.decode()
 
 
-def main(kind: str, spec: str, options: str) -> None:
+def main(kind: str, spec: str, options: str, policy: str) -> None:
     """Print the module."""
     game = catalogue.game(spec, **json.loads(options))
     if kind != "c":
@@ -43,7 +46,8 @@ def main(kind: str, spec: str, options: str) -> None:
         _, major, minor = kind.split(":")
         functions = calls_of(game, (int(major), int(minor)))
     else:
-        functions = [*functions_of(game), *mathematics.FUNCTIONS]
+        player = json.loads(policy)
+        functions = [*functions_of(game, player and from_json(player)), *mathematics.FUNCTIONS]
     sys.stdout.write(linked(functions, game.name))
 
 

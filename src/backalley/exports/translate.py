@@ -9,6 +9,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
+import numpy as np
+import numpy.typing as npt
 from numba.core import codegen
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
@@ -96,13 +98,14 @@ def linked(functions: Sequence[Function], prefix: str) -> str:
     return str(library._final_module)
 
 
-_PASSED = {"int32": "i32", "uint64": "i64", "double": "double", "void": "void"}
+_PASSED = {"int32": "i32", "uint64": "i64", "float": "float", "double": "double", "void": "void"}
 
 
 def _entry(function: Function, prefix: str, called: str, returned: Any) -> str:
     """The C function around a kernel, whose own form has a status and a pointer to its result. A status other than
     "fine" (0 and -2) is a bug of the rules or a state that they cannot reach: it stops the program."""
-    known = {"void": numba.none, "uint64": numba.uint64, "int32": numba.int64, "double": numba.float64}
+    known = {"void": numba.none, "uint64": numba.uint64, "int32": numba.int64}
+    known |= {"float": numba.float32, "double": numba.float64}
     if returned != known[function.result]:
         raise InvalidType(f"The kernel of {function.name} returns {returned}, and not {known[function.result]}.")
     lines, given, taken = list[str](), list[str](), list[str]()
@@ -138,7 +141,7 @@ def _entry(function: Function, prefix: str, called: str, returned: Any) -> str:
     if function.result == "void":
         lines.append("ret void")
     else:
-        kind = "double" if function.result == "double" else "i64"
+        kind = "i64" if function.result == "int32" else _PASSED[function.result]
         lines.append(f"%value = load {kind}, ptr %result")
         short = function.result == "int32"
         lines += ["%short = trunc i64 %value to i32", "ret i32 %short"] if short else [f"ret {kind} %value"]
@@ -260,11 +263,17 @@ end:
 
 
 def object_code(
-    text: str, exported: Collection[str], triple: str, processor: str, features: str, instead: Mapping[str, str]
+    text: str,
+    exported: Collection[str],
+    triple: str,
+    processor: str,
+    features: str,
+    instead: Mapping[str, str],
+    held: Mapping[str, npt.NDArray[np.float32]],
 ) -> bytes:
     """Return a module as an object file for a processor, with these functions to be called. `instead` has functions of
-    the module by the names of what they stand for. Raises ValueError for an unknown triple, or where the module calls
-    what only Python has."""
+    the module by the names of what they stand for, `held` the numbers that it reads, by their names. Raises ValueError
+    for an unknown triple, or where the module calls what only Python has."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     wasm = triple.startswith("wasm")
@@ -282,7 +291,7 @@ def object_code(
     narrow = "-p:32:32" in str(machine.target_data)
     memory = (_ARRAYS + (_ARENA if wasm else _HEAP)).replace("SIZE", "i32" if narrow else "i64")
     memory = memory.replace("NEED", "%need = trunc i64 %size to i32" if narrow else "%need = add i64 %size, 0")
-    module.link_in(llvm.parse_assembly(memory))
+    module.link_in(llvm.parse_assembly(memory + _constants(held, big=str(machine.target_data).startswith("E"))))
     module.triple, module.data_layout = triple, str(machine.target_data)
     for one in [*module.functions, *module.global_variables]:
         if not one.is_declaration and one.name not in exported:
@@ -297,6 +306,16 @@ def object_code(
     if python:
         raise InvalidValue(f"The rules call {', '.join(python)}, which a program without Python does not have.")
     return machine.emit_object(module)  # type: ignore[no-any-return]
+
+
+def _constants(held: Mapping[str, npt.NDArray[np.float32]], *, big: bool) -> str:
+    """Numbers in LLVM's language; it is called `big` where the highest byte comes first."""
+    lines = []
+    for name, numbers in held.items():
+        data = numbers.astype(">f4" if big else "<f4").tobytes().hex()
+        text = re.sub("..", r"\\\g<0>", data)
+        lines.append(f'@{name} = constant [{len(data) // 2} x i8] c"{text}", align 16\n')
+    return "".join(lines)
 
 
 C_LIBRARY = {"free", "malloc", "memcpy", "memmove", "memset", "pow", "log1p", "expm1", "exp", "log", "erf", "sqrt"}

@@ -1,4 +1,4 @@
-"""`backalley.export`: a game's rules as files for programs that have no Python."""
+"""`backalley.export`: a game's rules and players as files for programs that have no Python."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from backalley.agents.base.agent import POLICY
+from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.pretrained import NoPolicy
+from backalley.agents.registry import agent
 from backalley.console.errors import InvalidCall, InvalidValue, did_you_mean
 from backalley.envs.core.compile.kernel import sources_of
 from backalley.envs.core.compile.source_digest import source_digest
@@ -23,11 +27,10 @@ from backalley.envs.core.game.game import Game
 
 from . import TARGETS, mathematics, wasm
 from .functions import functions_of
-from .layout import header_of, layout_of
+from .layout import header_of, layout_of, openspiel_game
 from .module import module_text
+from .players import weights_of
 from .translate import object_code
-
-_LEFT_OUT = "the learned policy: its weights are no part of the rules' code"
 
 
 @dataclass(frozen=True)
@@ -41,22 +44,32 @@ class Exported:
     """What the layout's JSON says: records, actions, functions and where they came from."""
 
     def table(self) -> str:
-        """Return the files with their sizes, as text."""
+        """Return the files with their sizes, and what was left out, as text."""
         rows = (f"{(self.folder / name).stat().st_size:>9,} bytes  {name}" for name in self.files)
-        return "\n".join([f"{self.layout['title']}, written to {self.folder}:", *rows])
+        without = (f"Without {left_out}" for left_out in self.layout["left_out"])
+        return "\n".join([f"{self.layout['title']}, written to {self.folder}:", *rows, *without])
 
 
 def export(
-    game: str | Game, target: str, out: str | Path, *, triple: str | None = None, replace: bool = False, **options: Any
+    game: str | Game,
+    target: str,
+    out: str | Path,
+    *,
+    policy: str | Path | None = "policy",
+    triple: str | None = None,
+    replace: bool = False,
+    **options: Any,
 ) -> Exported:
-    """Write a game's rules under these options as files that need no Python, to the folder `out`.
+    """Write a game's rules and players under these options as files that need no Python, to the folder `out`.
 
     `target` is "native", "c" or "wasm" (see `TARGETS`); `triple` names another machine for "c", as compilers name it
-    (`aarch64-linux-gnu`). Beside the code stand a JSON of its layout and the licence, and, but for "wasm", a C header.
+    (`aarch64-linux-gnu`). `policy` is the learned policy that the code holds as one more player, by its name or folder;
+    None leaves it out. By default it is the game's, where one comes with it for these options. Beside the code stand a
+    JSON of its layout and the licence, and, but for "wasm", a C header, and C++ that makes it a game of OpenSpiel's.
     Options are constants of the file. Files of the same names are kept unless `replace` is set.
 
-    Raises ValueError for a wrong option, target or triple or where a file is there already, RuntimeError where no C
-    compiler is found that "native" needs, and OSError where the folder cannot be written to.
+    Raises ValueError for a wrong option, target, triple or policy or where a file is there already, RuntimeError where
+    no C compiler is found that "native" needs, and OSError where the folder cannot be written to.
     """
     if target not in TARGETS:
         raise InvalidValue(f"The target is {target!r}; it takes {', '.join(TARGETS)}.{did_you_mean(target, TARGETS)}")
@@ -65,25 +78,48 @@ def export(
     bound = game.bind(**options) if isinstance(game, Game) else catalogue.game(game, **options)
     name, folder = bound.name, Path(out)
     code_name = f"{name}{_ending(target)}"
-    names = [code_name, f"{name}.json", "LICENSE", *([] if target == "wasm" else [f"{name}.h"])]
+    header, spiel = f"{name}.h", f"{name}_openspiel.cc"
+    names = [code_name, f"{name}.json", "LICENSE", *([] if target == "wasm" else [header, spiel])]
     present = [one for one in names if (folder / one).exists() and one != "LICENSE"]
     if present and not replace:
         raise InvalidValue(f"{folder / present[0]} is there already; name another folder, or say replace (--replace).")
+    learned, left_out = _policy(bound, policy)
     folder.mkdir(parents=True, exist_ok=True)
-    functions = functions_of(bound)
+    player = None if learned is None else learned.player
+    functions = functions_of(bound, player)
     machine, link = _machine(target, triple, [f"{name}_{one.name}" for one in functions])
     instead = {called: f"{name}_{own}" for called, own in mathematics.NAMES.items()} if target == "wasm" else {}
     exported = {f"{name}_{one.name}" for one in functions}
-    code = link(object_code(module_text(bound), exported, *machine, instead))
+    held = {} if learned is None else weights_of(bound, learned.plays_by())
+    code = link(object_code(module_text(bound, "c", player), exported, *machine, instead, held))
     about: dict[str, Any] = {"target": target, "triple": machine[0], "processor": machine[1] or "any of the triple"}
-    about |= {"rules": source_digest(*_sources(bound)), "left_out": [_LEFT_OUT]}
+    about |= {"rules": source_digest(*_sources(bound)), "left_out": left_out}
+    about["players"] = [{"name": f"bot:{bot}", "function": f"bot_{bot}"} for bot in bound.bots]
+    if learned is not None:
+        about["players"].append({"name": learned.name, "function": "policy", "weights": learned.identity})
     layout = layout_of(bound, functions, about)
     files = {code_name: code, f"{name}.json": json.dumps(layout, indent=1).encode(), "LICENSE": _licence().encode()}
     if target != "wasm":
-        files[f"{name}.h"] = header_of(name, layout).encode()
+        files |= {header: header_of(name, layout).encode(), spiel: openspiel_game(name, layout, code_name).encode()}
     for one, data in files.items():
         durable.write_file(folder / one, data)
     return Exported(folder, tuple(files), layout)
+
+
+def _policy(game: Game, named: str | Path | None) -> tuple[PolicyAgent | None, list[str]]:
+    """The policy of that name, if any, and what is left out."""
+    try:
+        found = None if named is None else agent(named, game)
+    except NoPolicy as error:
+        if named != POLICY:
+            raise
+        return None, [f"the learned policy: {error}"]
+    if found is not None and not isinstance(found, PolicyAgent):
+        raise InvalidValue(
+            f"The policy is {named!r}, which is none that compiled code plays; it takes the name or the folder of a "
+            "policy that `backalley train` wrote."
+        )
+    return found, []
 
 
 def _ending(target: str) -> str:

@@ -1,0 +1,121 @@
+"""A game's players as C functions: the random one, the bots, and a learned policy with its weights as constants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba import carray
+
+from backalley.agents.policies.inference import Net, Room, act
+from backalley.agents.policies.planner import ROWS, plans_of
+from backalley.agents.policies.policy_kinds import NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual
+from backalley.agents.policies.residual import Corrected, corrected
+from backalley.envs.core.api.compiled_play import random_legal
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import MEMORY, Planner
+
+from .memory import held, on_stack, pointer_to
+from .translate import Function
+
+Maker = Callable[[], Any]
+
+
+def players_of(game: Game, policy: Player | None, made: Callable[..., Function]) -> list[Function]:
+    """Return them: each sees an observation and a mask, and draws by a key where it draws."""
+    options, actions = game.options, game.num_actions
+
+    def random_action(mask, key):  # type: ignore[no-untyped-def]
+        return random_legal(carray(mask, (actions,)), key)
+
+    def bot(act: Callable[..., Any]) -> Callable[..., Any]:
+        def decide(observation, mask, key):  # type: ignore[no-untyped-def]
+            return int(act(options, observation, carray(mask, (actions,)), key))
+
+        return decide
+
+    given = "observation* observation, int8* mask, uint64 key"
+    drawn = "A random legal action, drawn by a key; -1 where there is none."
+    found = [made("int32", "random", "int8* mask, uint64 key", drawn, random_action)]
+    found += [made("int32", f"bot_{one.name}", given, one.doc, bot(one.act)) for one in game.type.bots]
+    if policy is not None:
+        found.append(made("int32", "policy", given, "The learned policy.", _decision(game, policy)))
+    return found
+
+
+def weights_of(game: Game, by: Any) -> Mapping[str, npt.NDArray[np.float32]]:
+    """Return the numbers that the file holds for a policy, by their name in it; `by` is the first argument of the
+    policy's kernel."""
+    if isinstance(by, Planner):
+        return {_name(game): by.values}
+    return {_name(game): (by.net if isinstance(by, Corrected) else by).numbers}
+
+
+def _name(game: Game) -> str:
+    return f"{game.name}_weights"
+
+
+def _decision(game: Game, player: Player) -> Callable[..., Any]:
+    """The kernel of a policy's function: what the player's own kernel plays by is made on the stack."""
+    assert not isinstance(player, OwnPlayer), "torch plays it"
+    actions, size, base = game.num_actions, game.observation_size, numba.from_dtype(game.observation_base)
+    if isinstance(player, PlansPlayer):
+        by, plan = _planner(game, player), plans_of(game).act
+
+        def planned(observation, mask, key):  # type: ignore[no-untyped-def]
+            return int(plan(by(), observation, carray(mask, (actions,)), key))
+
+        return planned
+    network = _network(game, player)
+    if isinstance(player, NetworkPlayer):
+
+        def decided(observation, mask, key):  # type: ignore[no-untyped-def]
+            shown = carray(pointer_to(observation, base), (size,))
+            return int(act(network(), shown, carray(mask, (actions,)), key))
+
+        return decided
+    options, margin = game.options, math.inf if player.margin is None else player.margin
+    correct = corrected(game.bots[player.bot])
+
+    def followed(observation, mask, key):  # type: ignore[no-untyped-def]
+        shown = carray(pointer_to(observation, base), (size,))
+        by = Corrected(options, network(), margin)
+        return int(correct(by, (observation, shown), carray(mask, (actions,)), key))
+
+    return followed
+
+
+def _planner(game: Game, player: PlansPlayer) -> Maker:
+    options, classes = game.options, player.classes
+    values, memory = held(_name(game)), on_stack(ROWS * MEMORY, numba.int64)
+
+    @numba.njit(inline="always")
+    def planner():  # type: ignore[no-untyped-def]
+        plans = carray(memory(), (ROWS, MEMORY))
+        for row in range(ROWS):
+            for place in range(MEMORY):
+                plans[row, place] = 0
+        return Planner(options, carray(values(), (classes,)), plans, np.uint64(0))
+
+    return planner  # type: ignore[no-any-return]
+
+
+def _network(game: Game, player: NetworkPlayer | Residual) -> Maker:
+    """What makes the Net of a network: its inputs are the observation, and of a residual the bot's action, too."""
+    more = game.num_actions if isinstance(player, Residual) else 0
+    greedy = player.greedy if isinstance(player, NetworkPlayer) else True
+    sizes = np.array([game.observation_size + more, *[player.width] * player.layers, game.num_actions])
+    count, widest = int(((sizes[:-1] + 1) * sizes[1:]).sum()), int(sizes.max())
+    numbers = held(_name(game))
+    units, inputs, values = (on_stack(widest, kind) for kind in (numba.float32, numba.int64, numba.float32))
+
+    @numba.njit(inline="always")
+    def network():  # type: ignore[no-untyped-def]
+        room = Room(carray(units(), (widest,)), carray(inputs(), (widest,)), carray(values(), (widest,)))
+        return Net(sizes, carray(numbers(), (count,)), greedy, room)
+
+    return network  # type: ignore[no-any-return]
