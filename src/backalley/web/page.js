@@ -318,6 +318,7 @@ function open(the, actions) {
   const spoken = (text) => verbs.split(" ").reduce((sum, verb) => sum + (text.match(new RegExp(`\\b${verb.replace(/e$/, "")}`, "gi"))?.length ?? 0), 0);
   const rated = the.chapters.map((one) => 10 * spoken(one.title) + 3 * title(one) + (1000 * spoken(one.text)) / (one.text.length + 1000)), best = Math.max(...rated);
   the.chapters.forEach((one, place) => { one.part.open = best > 0 && place === rated.indexOf(best); });
+  if (best > 0) the.rules.scrollTop = the.chapters[rated.indexOf(best)].part.offsetTop - the.rules.offsetTop;
 }
 
 async function values(the) {
@@ -327,7 +328,7 @@ async function values(the) {
   if (the.now.at !== at) return;
   const amount = (value) => (value === null ? "not tried" : (value > 0 ? "+" : "") + value.toFixed(3));
   const valued = found.actions.some((one) => one.value !== null);
-  the.values.replaceChildren(make("p", {}, "The computer would choose ", make("b", {}, signs(found.actions[0].name)), valued || found.actions.length < 2 ? "." : ". It had nothing to compare it with."),
+  the.values.replaceChildren(make("p", {}, found.actions.length < 2 ? "The only choice is " : "The computer would choose ", make("b", {}, signs(found.actions[0].name)), valued || found.actions.length < 2 ? "." : ". It had nothing to compare it with."),
     ...(valued || the.now.over ? [make("p", { className: "quiet" }, `What each choice gains on average, ± its standard error, as far as ${found.by} has seen ahead:`),
       make("table", { className: "values" }, found.actions.map((one, place) => make("tr", { className: place ? "" : "best" },
         make("td", {}, signs(one.name), one.taken ? " (played)" : "", place ? "" : " ✓"), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`))))] : []));

@@ -101,9 +101,10 @@ def slider(pictures: Sequence[str], words: Sequence[str]) -> str:
 
 def page(pictures: Sequence[str], words: Sequence[str], title: str) -> str:
     """Return that as a page of its own."""
+    called = escape(printable(title))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{escape(printable(title))}</title></head>\n<body onkeydown="{escape(_KEYS)}">\n<main>'
-        f"<h1>{escape(printable(title))}</h1>\n{slider(pictures, words)}</main></body></html>\n"
+        f'<title>{called}</title></head>\n<body onkeydown="{escape(_KEYS)}">\n<main>'
+        f'<h1 style="font:600 1.3rem sans-serif">{called}</h1>\n{slider(pictures, words)}</main></body></html>\n'
     )
