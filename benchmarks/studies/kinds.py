@@ -5,6 +5,7 @@ from .peers import peers  # noqa: F401
 from .play import (  # noqa: F401
     chaos,
     cluster_check,
+    first_tables,
     mutants,
     openspiel_check,
     sequential_checks,

@@ -44,10 +44,14 @@ _BETS = (
     *(f"{side} level {level}" for level in range(1, NUM_LEVELS + 1) for side in ("PLAYER", "BANK", "TIE")),
 )
 KINDS = (
-    Kind("Player has", "A seat sees the two cards of the Player hand, in a choice or at the coup's end (§1.5, §4)."),
-    Kind("Banker has", "A seat sees the two cards of the Banker hand, in the same way (§1.5, §4)."),
-    Kind("Player draws", "The Player's third card is turned up (§1.3)."),
-    Kind("Banker draws", "The Banker's third card is turned up (§1.3)."),
+    Kind(
+        "Player has",
+        "A seat sees the two cards of the Player hand, in a choice or at the coup's end (§1.5, §4).",
+        "value",
+    ),
+    Kind("Banker has", "A seat sees the two cards of the Banker hand, in the same way (§1.5, §4).", "value"),
+    Kind("Player draws", "The Player's third card is turned up (§1.3).", "value"),
+    Kind("Banker draws", "The Banker's third card is turned up (§1.3).", "value"),
     Kind(
         "Player stands", "Everybody learns, in chemin de fer, that the Player stands, by rule or not (§1.3).", "nothing"
     ),

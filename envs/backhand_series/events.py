@@ -12,11 +12,14 @@ from .stub import value
 
 DEALT, REPLACED, DRAWS, SHOWS = range(OWN, OWN + 4)
 KINDS = (
-    Kind("dealt", "The value of a card of an initial hand, after the Ace Rule, §1.2."),
+    Kind("dealt", "The value of a card of an initial hand, after the Ace Rule, §1.2.", "value"),
     Kind("aces replaced", "How many aces the Ace Rule has replaced in what was just dealt, if any, §1.2."),
-    Kind("draws", "The value of the card that a hit or a backhand takes, §1.4."),
+    Kind("draws", "The value of the card that a hit or a backhand takes, §1.4.", "value"),
 )
-DEALER_KINDS = (*KINDS, Kind("show card", "The value of a show card; they are shown in the order of their use, §2.1."))
+DEALER_KINDS = (
+    *KINDS,
+    Kind("show card", "The value of a show card; they are shown in the order of their use, §2.1.", "value"),
+)
 
 # What is shown of a hand and of a deal, at most. A pack has four aces, so a deal tells four times of aces replaced.
 ACES = 4

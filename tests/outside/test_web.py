@@ -423,6 +423,8 @@ def test_a_server_that_waits_for_no_compiler_lets_quick_agents_decide_meanwhile(
         while found["compiling"]:
             found = one.get(table, after=found["version"]).json()
         assert one.get(f"{table}/values").json()["by"].startswith("search:8")
+    monkeypatch.setattr(server, "is_compiling", lambda game: True)
+    assert server._now("search:8", backalley.game("poker_duel")) == "search:1:1500", "each compares whole plans"
 
 
 def test_there_are_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

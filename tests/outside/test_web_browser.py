@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +11,11 @@ from typing import Any
 
 import pytest
 
+import backalley
+from backalley.benchmarks.publish import html_report, sources
+from backalley.envs.core.files import playthrough
 from backalley.envs.core.game.catalogue import game as game_of
+from tests import ROOT
 from tests.common.serving import Served, browser
 
 pytest.importorskip("starlette", reason="the extra web is not installed")
@@ -30,6 +36,12 @@ SHORT: dict[str, dict[str, str]] = {
 """Options with which a game is short."""
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 TURN = ".picture svg:not([data-done]) [role=button]"
+READY = "form, .games, .turn:not(:empty), .report, [data-replay]"
+AXE = importlib.util.find_spec("axe_playwright_python") is not None
+SMALL = """[...document.querySelectorAll("a, button, select, input, summary")].filter((one) => {
+  const { width, height } = one.getBoundingClientRect();
+  return one.checkVisibility() && !one.matches(".file input") && (height < 44 || width < 44);
+}).map((one) => one.outerHTML)"""
 OVER, ENDED, MINE = ".turn.over", ".end button", ".turn:has-text('It is your turn.')"
 
 
@@ -44,6 +56,44 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def chromium() -> Iterator[Any]:
     with browser() as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures of the pages are kept: BACKALLEY_SCREENSHOTS, or with what else tests write."""
+    folder = Path(os.environ.get("BACKALLEY_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def serious(page: Any) -> list[str]:
+    """What axe finds on a page that shuts people out, where it is installed."""
+    if not AXE:
+        return []
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in ("serious", "critical")]
+
+
+def look_at(page: Any, pictures: Path, name: str) -> None:
+    """At both sizes and in both schemes: nothing shuts people out, nothing is wider than the page, and what is touched
+    is large enough for a finger."""
+    before = page.viewport_size
+    for size in (WIDE, PHONE):
+        page.set_viewport_size(size)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.reload()
+            page.wait_for_selector(READY)
+            page.screenshot(path=pictures / f"{name}_{size['width']}_{scheme}.png", full_page=True)
+            assert serious(page) == [], (name, size, scheme)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, size)
+            if size == PHONE and page.locator("#main").count():
+                assert page.evaluate(SMALL) == [], name
+    page.set_viewport_size(before)
+    page.reload()
+    page.wait_for_selector(READY)
 
 
 def dealt(chromium: Any, served: Served, game: str, size: dict[str, int], scheme: str) -> Any:
@@ -104,12 +154,15 @@ def by_keyboard(page: Any, turn: int) -> None:
 
 
 @pytest.mark.parametrize("game", SHORT)
-def test_a_whole_game(chromium: Any, served: Served, game: str) -> None:
+def test_a_whole_game(chromium: Any, served: Served, pictures: Path, game: str) -> None:
     number = list(SHORT).index(game)
     page = dealt(chromium, served, game, PHONE if number % 3 else WIDE, "dark" if number % 2 else "light")
+    page.wait_for_selector(f"{OVER}, {TURN}, {ENDED}")
+    look_at(page, pictures, f"{game}_begins")
     turns = take_turns(page, by_keyboard if number % 2 else by_mouse)
     assert turns > 0
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the page"
+    look_at(page, pictures, f"{game}_ends")
+    assert page.get_by_role("button", name="Values").count() == 0, "there is nothing to value at the end"
     page.get_by_role("button", name="One back").click()
     page.wait_for_selector("text=To the end")
     page.select_option("select[aria-label='Seen from']", "all")
@@ -118,6 +171,54 @@ def test_a_whole_game(chromium: Any, served: Served, game: str) -> None:
     page.wait_for_selector(".values tr")
     assert page.locator(".values tr", has_text="(played)").count() == 1
     assert page.faults == []
+    page.context.close()
+
+
+def test_what_axe_is_asked_for_it_finds(chromium: Any) -> None:
+    pytest.importorskip("axe_playwright_python", reason="axe is not installed")
+    page = chromium.new_page()
+    page.set_content("<html lang=en><title>A page</title><button></button>")
+    assert [one.partition(":")[0] for one in serious(page)] == ["button-name"]
+    page.close()
+
+
+def test_pages_without_a_table(chromium: Any, served: Served, pictures: Path, tmp_path: Path) -> None:
+    """The start page, a form with all that is in it, a replay, whose keys need no focus, and a report."""
+    page = dealt(chromium, served, "backhand", WIDE, "light")
+    page.goto(f"{served.address}/#")
+    look_at(page, pictures, "start")
+    page.goto(f"{served.address}/#new=killer_bridge")
+    look_at(page, pictures, "form")
+    page.wait_for_selector("form")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert serious(page) == []
+    recorded, shown = tmp_path / "game.json", tmp_path / "replay.html"
+    playthrough.save(recorded, playthrough.record(game_of("backhand").bind(), 3))
+    shown.write_text(backalley.replay(recorded).html(), "utf-8")
+    page.goto(shown.as_uri())
+    look_at(page, pictures, "replay")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("output").inner_text().startswith("1. ")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("input").input_value() == str(len(backalley.replay(recorded).pictures) - 2)
+    for theme in ("light", "dark"):
+        found = sources.sources(ROOT / "benchmarks" / "results" / "bots_backhand.json", "bots")
+        shown.write_text(html_report.page(found, theme=theme), "utf-8")
+        page.goto(shown.as_uri())
+        assert serious(page) == [], theme
+    page.context.close()
+
+
+def test_a_click_while_the_server_is_down_says_so(chromium: Any, tmp_path: Path) -> None:
+    server = Served(tmp_path, compiles=False)
+    page = dealt(chromium, server, "missouri_city", PHONE, "light")
+    page.wait_for_selector(f"{OVER}, {TURN}, {ENDED}")
+    focus = page.evaluate("document.activeElement.getAttribute('role')")
+    assert focus == "button" or page.locator(OVER).count(), "the first choice is at hand after the deal"
+    server.kill()
+    page.get_by_role("button", name="Hint").click()
+    page.wait_for_selector("#trouble:has-text('does not answer')")
     page.context.close()
 
 

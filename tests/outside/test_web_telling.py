@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
+from backalley.envs.core.rules.table import CARD
+from backalley.envs.core.text import event_texts
 from backalley.web import telling
 from backalley.web.table import Chair, Table
 
@@ -50,6 +55,48 @@ def test_the_log_says_what_a_hand_scored() -> None:
     assert any(line.startswith("last hand: High ") for line in said)
     assert any(line.startswith(("you and partner: score ", "left and right: score ")) for line in said)
     assert not any("seat" in line for line in said)
+
+
+@pytest.mark.parametrize("name", ["baccarat", "backhand", "buffalo_bayou", "missouri_city"])
+def test_cards_that_are_shown_by_their_values_are_cards_in_the_log(name: str) -> None:
+    """Those that lie on the table as the seat sees it, each once and in the order in which they came."""
+    count = dict.fromkeys("TJQK", 0) | {"A": 1} | {str(value): value for value in range(2, 10)}
+    shown = 0
+    for seed in range(6):
+        table = played(name, seed, **{"baccarat": {"num_coups": 4}}.get(name, {}))
+        for at, frame in enumerate(table.frames):
+            values_alone, learned = event_texts(frame.state, 0, "deal"), table._learned(at, 0)
+            piles = [pile.cards for place in table._table(at, 0).places for pile in place.piles]
+            for before, after in zip(values_alone, learned, strict=True):
+                if before == after:
+                    assert not re.search(r"(dealt|draws|show card|has) \d", after), "every value has its card"
+                    continue
+                cards = re.findall(rf"\b{CARD.pattern}", after)
+                values = [int(value) % 10 for value in re.findall(r"\d+", before)]
+                assert [count[card[0]] for card in cards] == values
+                assert any(set(cards) <= set(pile) for pile in piles)
+                shown += 1
+    assert shown > 20
+
+
+def test_a_trick_is_named_before_what_its_winner_draws_and_points_when_they_change() -> None:
+    said = played("bezique", 3, most=9)._log(9, 0)
+    assert any(re.match("the trick is taken", line) and "draws" in after for line, after in pairwise(said))
+    table = played("poker_duel", 1)
+    logs = [line for at in range(len(table.frames)) for line in table._log(at, 0)]
+    assert any(re.fullmatch(r"points: seat 0 \d, seat 1 \d", line) for line in logs)
+    assert any(re.fullmatch(r"seat 1: assigns a card \(\d+ times\)", line) for line in logs)
+    table = played("killer_bridge", 1, most=60)
+    end = next(at for at, frame in enumerate(table.frames) if frame.ended is not None)
+    assert [bool(re.match(r"seat \d: .*score -?\d", line)) for line in table._log(end, 0)[-4:]] == [True] * 4
+
+
+def test_scores_that_are_equal_do_not_tell_who_won() -> None:
+    table = played("poker_duel", 1)
+    assert "sudden death" in table._table(len(table.frames) - 1, 0).words[0]
+    assert table.ending(0) == "You won."
+    table = played("baccarat", 2, num_coups=3)
+    assert table.ending(0) == "You lost 10."
 
 
 @pytest.mark.parametrize("name", sorted({*game_names()} - {"killer_bridge"}))

@@ -11,8 +11,10 @@ import pytest
 
 from backalley.benchmarks.matches.seeding import roots
 from backalley.benchmarks.studies.play import chaos, kills
+from backalley.benchmarks.studies.play.first_tables import first_tables
 from backalley.benchmarks.studies.play.flood import flood
 from backalley.console.errors import InvalidValue
+from backalley.envs.core.game.catalogue import game
 from tests.common.commands import run
 
 
@@ -49,6 +51,16 @@ def test_results_that_a_kill_changes_are_found(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(kills, "roots", lambda space, seed: roots(space, next(seeds)))  # other deals
     found = kills.kill_tasks("kills", kills.Restarted(), tmp_path / "tasks", 3, random.Random(1))
     assert found["held"] == 0
+
+
+@pytest.mark.slow
+def test_a_first_table_is_measured_with_nothing_compiled() -> None:
+    pytest.importorskip("uvicorn", reason="the extra web is not installed")
+    pytest.importorskip("httpx", reason="a client is needed: httpx")
+    found = first_tables([game("pitch")], hints=2).to_json()
+    (one,) = found["games"]
+    assert one["slowest_hint"] >= one["first_hint"] > 0 < one["deal"]
+    assert found["hints"] == 2
 
 
 @pytest.mark.slow

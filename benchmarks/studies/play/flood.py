@@ -7,6 +7,7 @@ until the server refuses more, asks for sessions and lists without pause, and ho
 from __future__ import annotations
 
 import multiprocessing
+import os
 import re
 import selectors
 import socket
@@ -15,8 +16,12 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, cast
+
+from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.game import Game
 
 ADDRESSES, HALF_OPEN, TABLES = 10, 1000, 500
 CLICKS = 12
@@ -25,29 +30,46 @@ SLOWEST = 0.3
 """Seconds within which every click of the player has to be answered."""
 
 
+@contextmanager
+def serving(**env: str) -> Iterator[tuple[int, str, int]]:
+    """Serve the tables of a new folder in a process of its own, with more variables of its environment: its number, its
+    host and its port."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["-m", "backalley", "serve", "--port", "0", "--folder", folder, "--pace", "0"]
+        server = subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, env=os.environ | env)
+        try:
+            assert server.stdout is not None
+            address = re.search(r"http://(\S+?):(\d+)", server.stdout.readline())
+            assert address is not None
+            yield server.pid, address[1], int(address[2])
+        finally:
+            server.terminate()  # with a process that compiles for it
+            server.communicate()
+
+
+def sign_in(player: Any) -> None:
+    """Make a session."""
+    player.headers["authorization"] = f"Bearer {player.post('/api/session', json={}).json()['token']}"
+
+
 def flood(clicks: int) -> dict[str, Any]:
     """Let one player click so often while the flood goes on."""
     import httpx
 
     times, trouble = list[float](), list[str]()
-    with tempfile.TemporaryDirectory() as folder:
-        words = ["serve", "--port", "0", "--folder", folder, "--pace", "0"]
-        server = subprocess.Popen([sys.executable, "-m", "backalley", *words], stdout=subprocess.PIPE, text=True)
-        assert server.stdout is not None
-        address = re.search(r"http://(\S+?):(\d+)", server.stdout.readline())
-        assert address is not None
-        host, port = address[1], int(address[2])
+    with serving() as (_, host, port):
         spawn = multiprocessing.get_context("spawn")
         full, made = spawn.Event(), cast(Any, spawn.Array("i", ADDRESSES))
         others = spawn.Process(target=_use_up, args=(host, port, full, made), daemon=True)
         with httpx.Client(base_url=f"http://{host}:{port}", timeout=60) as player:
-            token = player.post("/api/session", json={}).json()["token"]
-            player.headers["authorization"] = f"Bearer {token}"
-            tables = [_dealt(player) for _ in range(2 + clicks // CLICKS)]  # before there is no room any more
+            sign_in(player)
+            tables = [
+                dealt(player, game_of("pitch").bind(), ["me", "bot", "bot", "bot"]) for _ in range(2 + clicks // CLICKS)
+            ]  # before there is no room any more
             others.start()
             full.wait(120)
             while len(times) < clicks:
-                found = _my_turn(player, tables[0])
+                found = my_turn(player, tables[0])
                 if found["over"]:
                     tables.pop(0)
                     continue
@@ -58,8 +80,6 @@ def flood(clicks: int) -> dict[str, Any]:
                 trouble += [] if answer.status_code == 200 else [f"{answer.status_code}: {answer.text[:80]}"]
         others.kill()
         others.join()
-        server.kill()
-        server.communicate()
     held = sum(waited < SLOWEST for waited in times) - len(trouble)
     return {
         "did": f"clicks of a player beside {sum(made)} tables and lists without end by {ADDRESSES} sessions, and "
@@ -72,12 +92,13 @@ def flood(clicks: int) -> dict[str, Any]:
     }
 
 
-def _dealt(player: Any) -> str:
-    given = {"game": "pitch", "options": {}, "seats": ["me", "bot", "bot", "bot"]}
+def dealt(player: Any, game: Game, seats: Sequence[str]) -> str:
+    """The address of a new table of a game, with these in its seats."""
+    given = {"game": game.name, "options": game.changed_options, "seats": seats}
     return f"/api/tables/{player.post('/api/tables', json=given).json()['id']}"
 
 
-def _my_turn(player: Any, table: str) -> Any:
+def my_turn(player: Any, table: str) -> Any:
     """What the player sees of a table once it is their turn there, or it is over."""
     found = player.get(table).json()
     while found["now"] != found["mine"] and not found["over"]:
@@ -108,7 +129,7 @@ def _fill(host: str, port: int, number: int, made: Any) -> None:
     with httpx.Client(base_url=f"http://{host}:{port}", timeout=60, transport=transport) as one:
         while True:
             with suppress(httpx.HTTPError, KeyError):
-                one.headers["authorization"] = f"Bearer {one.post('/api/session', json={}).json()['token']}"
+                sign_in(one)
                 given = {"game": "pitch", "options": {}, "seats": ["me", "bot", "bot", "open"]}
                 while one.post("/api/tables", json=given).status_code == 200:
                     made[number] += 1

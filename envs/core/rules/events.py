@@ -37,7 +37,7 @@ class Kind(NamedTuple):
     meaning: str
     """A sentence for the game's page: who learns what, by which § of the rules."""
     what: str = "number"
-    """What the number is: "card", "number", "seat", or "nothing"."""
+    """What the number is: "card", "value" (a card's), "number", "seat", or "nothing"."""
     words: tuple[str, ...] = ()
     """Names of the numbers 0, 1, 2, ... in place of digits."""
 

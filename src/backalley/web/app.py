@@ -215,7 +215,7 @@ def _about(game: Game) -> str:
     if not page.is_file():
         return ""
     plain = re.sub(r"\[([^]]*)\]\([^)]*\)|\*", r"\1", page.read_text("utf-8").split("\n\n")[1])
-    return " ".join(plain.split()).partition(". ")[0] + "."
+    return " ".join(plain.split()).partition(". ")[0].removesuffix(".") + "."
 
 
 async def rules(table_server: TableServer, session: str, request: Request) -> Any:
@@ -281,7 +281,9 @@ def _seen(table_server: TableServer, table: Table, session: str, request: Reques
     chairs = [
         {
             "name": names[seat],
-            "who": "" if seat == mine else _short(chair.agent) or ("a person" if chair.session else "nobody yet"),
+            "who": _own_name(table.game, seat)
+            if seat == mine
+            else _short(chair.agent) or ("a person" if chair.session else "nobody yet"),
             "link": links[seat] if links and not chair.session else "",
         }
         for seat, chair in enumerate(table.chairs)
@@ -307,6 +309,11 @@ def _seen(table_server: TableServer, table: Table, session: str, request: Reques
         "recorded": "seed" not in table.opening,
     }
     return found | {"version": hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}
+
+
+def _own_name(game: Game, seat: int) -> str:
+    """What a seat is called on the table, where that is not its number."""
+    return game.seat_name(seat) if game.num_seats > 1 and seat < len(game.type.seat_names) else ""
 
 
 def _short(agent: str) -> str:

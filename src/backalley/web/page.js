@@ -47,13 +47,13 @@ const CARD = /\b([2-9TJQKA])([CDHS])(?:[ab]|\.\d+)?\b/g, SIGNS = { C: "♣", D: 
 const RANKS = { T: "ten", J: "jack", Q: "queen", K: "king", A: "ace" };
 const SUITS = { C: "clubs", D: "diamonds", H: "hearts", S: "spades" };
 
-/** A text with its cards as signs; the copy of a card stays behind it. */
-function signs(text) {
+/** A text with its cards as signs, and behind each which copy it is, unless that is to be left out. */
+function signs(text, copies = true) {
   const parts = []; let from = 0;
   for (const found of text.matchAll(CARD)) {
     const [card, rank, suit] = found;
     parts.push(text.slice(from, found.index));
-    parts.push(make("span", { className: "DH".includes(suit) ? "card red" : "card" }, (rank === "T" ? "10" : rank) + SIGNS[suit] + card.slice(2)));
+    parts.push(make("span", { className: "DH".includes(suit) ? "card red" : "card" }, (rank === "T" ? "10" : rank) + SIGNS[suit] + (copies ? card.slice(2) : "")));
     from = found.index + card.length;
   }
   return [...parts, text.slice(from)];
@@ -114,7 +114,7 @@ async function setup(game, given = {}, seats = []) {
   const chosen = () => Object.fromEntries(fields.filter(([one, field]) => field.value !== one.default).map(([one, field]) => [one.name, field.value]));
   const fields = about.options.map((one) => {
     const field = one.choices
-      ? make("select", { name: one.name }, one.choices.map((value) => make("option", { value }, value || "none")))
+      ? make("select", { name: one.name }, one.choices.map((value) => make("option", { value }, { "": "none", true: "yes", false: "no" }[value] ?? value.replaceAll("_", " "))))
       : make("input", { name: one.name });
     field.value = given[one.name] ?? one.default;
     field.onchange = () => attempt(() => setup(game, chosen(), chairs.map((chair) => chair.value)));
@@ -149,11 +149,11 @@ async function once(asked, words, wanted) {
 function furniture(id) {
   const part = (tag, className, about = {}) => make(tag, { className, ...about });
   const the = {
-    id, at: -1, seat: "", reached: -1, lines: [], now: null, valued: false,
+    id, at: -1, seat: "", reached: -1, lines: [], now: null, valued: false, fresh: true,
     picture: part("div", "picture"), turn: part("p", "turn", { role: "status" }), end: part("div", "row end"),
     actions: part("div", "row"), choices: [],
     events: part("ol", ""), log: part("div", "events", { role: "log", tabIndex: 0, "aria-label": "What happened" }), asked: part("div", "", { role: "status" }),
-    note: part("p", "quiet"), rules: part("div", "rules"), again: button("Again", () => once(the.again, "Dealing ...", the.now.again), { className: "main" }),
+    help: make("p", { className: "quiet keys" }, "Click a card, or press its number; arrows and Enter work, too; h is a hint, u takes back."), note: part("p", "quiet"), rules: part("div", "rules"), again: button("Again", () => once(the.again, "Dealing ...", the.now.again), { className: "main" }),
     values: part("div", "", { "aria-live": "polite" }), seats: part("ul", "seats"), words: part("pre", ""), place: part("span", "quiet"),
     slider: part("input", "slider", { type: "range", min: 0, "aria-label": "Look back" }), eyes: part("select", "", { "aria-label": "Seen from" }),
     hint: button("Hint", () => { the.valued = true; attempt(() => values(the)); }), undo: button("Take back", () => agree(the, true)),
@@ -166,7 +166,7 @@ function furniture(id) {
   const step = (by, words, label) => button(words, () => go(the.now.at + by), { "aria-label": label });
   const section = (title, ...inside) => make("section", {}, make("h2", {}, title), ...inside);
   show("", make("h1", { className: "unseen" }), make("div", { className: "table" },
-    make("div", {}, the.turn, make("p", { className: "quiet keys" }, "Click a card, or press its number; arrows and Enter work, too; h is a hint, u takes back."), the.note,
+    make("div", {}, the.turn, the.help, the.note,
       the.picture, the.end, the.actions, make("div", { className: "row" }, the.again, the.hint, the.undo, the.file),
       the.asked, the.values, make("details", {}, make("summary", {}, "The table in words"), the.words)),
     make("div", { className: "side" }, section("Seats", the.seats), section("What happened", the.log), section("Rules", the.rules),
@@ -209,7 +209,7 @@ const looks = (the, more) => new URLSearchParams({ seat: the.seat, theme: dark.m
 const look = async (the) => draw(the, await ask(`/api/tables/${the.id}?${looks(the, { at: the.at })}`));
 
 function draw(the, found) {
-  const refused = the.now?.undo && !found.undo && found.last >= the.now.last && the.now.at === found.at, first = !the.now;
+  const refused = the.now?.undo && !found.undo && found.last >= the.now.last && the.now.at === found.at;
   const live = found.at === found.last, names = found.chairs.map((chair) => chair.name);
   the.now = found;
   const held = [...the.choices, ...the.end.children].includes(document.activeElement);
@@ -226,7 +226,9 @@ function draw(the, found) {
   the.end.replaceChildren(...(live ? [] : [button(found.over ? "To the end" : found.deal_over ? "Go on" : "Back to the present", () => attempt(() => resume(the)), { className: "main" })]));
   if (held || found.deal_over) (the.end.querySelector("button") ?? the.choices[0])?.focus({ preventScroll: true });
   tell(the, found.events);
+  the.help.hidden = found.over || found.mine === null;
   the.hint.textContent = found.over ? "Values" : "Hint";
+  the.hint.hidden = found.over && live;
   the.hint.disabled = found.acting === null || !(found.over || found.acting === found.mine);
   the.undo.hidden = found.over || found.recorded || found.mine === null;
   the.undo.disabled = !found.can_undo;
@@ -237,7 +239,7 @@ function draw(the, found) {
   the.place.textContent = live ? "now" : `${found.at + 1} of ${found.last + 1}`;
   the.slider.setAttribute("aria-valuetext", the.place.textContent);
   open(the, live ? found.actions : []);
-  if (first) (the.choices[0] ?? main).focus({ preventScroll: true });
+  if (the.fresh && (the.choices.length || found.over)) { the.fresh = false; if ([main, document.body].includes(document.activeElement)) the.choices[0]?.focus({ preventScroll: true }); }
   the.eyes.hidden = !found.free;
   the.eyes.replaceChildren(make("option", { value: "all" }, "all cards shown"), ...names.map((name, seat) => make("option", { value: seat }, `seen by ${name}`)));
   the.eyes.value = found.seat ?? "all";
@@ -272,11 +274,11 @@ async function resume(the) {
   await news(the, await ask(`/api/tables/${the.id}?${looks(the)}`));
 }
 
-/** Add new lines to the list, so that a screen reader reads these alone. */
+/** Change the list from the first line on that is new, so that a screen reader reads these alone. */
 function tell(the, lines) {
-  const goes = the.lines.every((line, place) => lines[place] === line);
-  if (!goes) the.events.replaceChildren();
-  the.events.append(...lines.slice(goes ? the.lines.length : 0).map((line) => make("li", {}, signs(line))));
+  const same = the.lines.findIndex((line, place) => lines[place] !== line), from = same < 0 ? the.lines.length : same;
+  [...the.events.children].slice(from).forEach((line) => line.remove());
+  the.events.append(...lines.slice(from).map((line) => make("li", {}, signs(line, false))));
   the.log.scrollTop = the.log.scrollHeight;
   the.lines = lines;
 }
@@ -300,18 +302,23 @@ function block(text) {
   const plain = (words) => signs(words.replace(/[*`]/g, "")), lines = text.split("\n");
   if (text.startsWith("|")) return make("div", { className: "wide", tabIndex: 0 }, make("table", {}, lines.filter((line) => !/^[|\s:-]+$/.test(line)).map((line) =>
     make("tr", {}, line.replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => make("td", {}, plain(cell.replaceAll("\\|", "|").trim())))))));
-  if (/^([*-]|\d+\.) /.test(text)) return make("ul", { className: "dots" }, text.split(/\n(?=(?:[*-]|\d+\.) )/).map((one) => make("li", {}, plain(one.replace(/^[*-] /, "").replace(/\s+/g, " ")))));
+  if (/^([*-]|\d+\.) /.test(text)) return make(/^\d/.test(text) ? "ol" : "ul", { className: "dots" }, text.split(/\n(?=(?:[*-]|\d+\.) )/).map((one) => make("li", {}, plain(one.replace(/^([*-]|\d+\.) /, "").replace(/\s+/g, " ")))));
   return make("p", {}, plain(text.replace(/\s+/g, " ")));
 }
 
-/** Open the paragraph that speaks most of what may be done now. */
+/** Open the paragraph that speaks most of what may be done now, and in whose title is what the table shows. */
 function open(the, actions) {
   const verbs = [...new Set(actions.map(([, name]) => name.split(" ")[0]))].sort().join(" ");
-  if (!the.chapters?.length || !verbs || verbs === the.verbs) return;
-  the.verbs = verbs;
-  const spoken = (text) => verbs.split(" ").reduce((sum, verb) => sum + (text.match(new RegExp(`\\b${verb}`, "gi"))?.length ?? 0), 0);
-  const rated = the.chapters.map((one) => 10 * spoken(one.title) + (1000 * spoken(one.text)) / (one.text.length + 1000)), best = Math.max(...rated);
+  if (!the.chapters?.length || !verbs) return;
+  const shown = new Set((the.now.words.toLowerCase().match(/[a-z]{4,}/g) ?? []).filter((word) => !/^(card|deal|hand|player|turn)s?$/.test(word)));
+  const title = (one) => (one.title.toLowerCase().match(/[a-z]{4,}/g) ?? []).filter((word) => shown.has(word)).length;
+  const asked = [verbs, ...the.chapters.map(title)].join();
+  if (asked === the.opened) return;
+  the.opened = asked;
+  const spoken = (text) => verbs.split(" ").reduce((sum, verb) => sum + (text.match(new RegExp(`\\b${verb.replace(/e$/, "")}`, "gi"))?.length ?? 0), 0);
+  const rated = the.chapters.map((one) => 10 * spoken(one.title) + 3 * title(one) + (1000 * spoken(one.text)) / (one.text.length + 1000)), best = Math.max(...rated);
   the.chapters.forEach((one, place) => { one.part.open = best > 0 && place === rated.indexOf(best); });
+  if (best > 0) the.rules.scrollTop = the.chapters[rated.indexOf(best)].part.offsetTop - the.rules.offsetTop;
 }
 
 async function values(the) {
@@ -321,9 +328,10 @@ async function values(the) {
   if (the.now.at !== at) return;
   const amount = (value) => (value === null ? "not tried" : (value > 0 ? "+" : "") + value.toFixed(3));
   const valued = found.actions.some((one) => one.value !== null);
-  the.values.replaceChildren(make("p", { className: "quiet" }, valued ? `${found.by}: the mean gain by each action, ± its standard error. Its choice comes first.` : `${found.by} plays the first; it has compared nothing here.`),
-    make("table", { className: "values" }, found.actions.map((one, place) => make("tr", { className: place ? "" : "best" },
-      make("td", {}, signs(one.name), one.taken ? " (played)" : ""), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`)))));
+  the.values.replaceChildren(make("p", {}, found.actions.length < 2 ? "The only choice is " : "The computer would choose ", make("b", {}, signs(found.actions[0].name)), valued || found.actions.length < 2 ? "." : ". It had nothing to compare it with."),
+    ...(valued || the.now.over ? [make("p", { className: "quiet" }, `What each choice gains on average, ± its standard error, as far as ${found.by} has seen ahead:`),
+      make("table", { className: "values" }, found.actions.map((one, place) => make("tr", { className: place ? "" : "best" },
+        make("td", {}, signs(one.name), one.taken ? " (played)" : "", place ? "" : " ✓"), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`))))] : []));
 }
 
 const act = (the, action) => attempt(() => ask(`/api/tables/${the.id}/act`, { action, at: the.now.last }));

@@ -202,6 +202,8 @@ class Table:
 
         frame, names = self.frames[at], telling.seats_called(self.game, seat)
         asked = self._scene(at, seat)
+        if seat is not None:
+            asked = asked._replace(seen=f"seen by {names[seat]}")
         scene = telling.by_place(asked._replace(actions=()), names)  # actions keep their names: they are answers
         picture = svg(scene._replace(actions=asked.actions), theme, width=width)
         return {
@@ -229,7 +231,7 @@ class Table:
         for place in range(at, self._begun(at), -1):
             where, results = self._result(place, seat)
             lines[where:where] = results
-        return lines
+        return telling.folded(lines)
 
     def _begun(self, at: int) -> int:
         """The first frame of the deal that a frame shows."""
@@ -237,20 +239,35 @@ class Table:
 
     def _events(self, at: int, seat: int | None) -> list[str]:
         if seat is not None:
-            return event_texts(self.frames[at].state, seat, "deal")
+            return self._learned(at, seat)
         made = (frame for frame in self.frames[self._begun(at) : at] if frame.ended is None)
         return [action_words(self.game, frame.state.seat, self.actions[frame.decisions], None) for frame in made]
+
+    def _learned(self, at: int, seat: int) -> list[str]:
+        """The events of the present deal; of cards that are shown by their values, the cards that lie there."""
+        events = self.game.type.events
+        kinds = [kind.name for kind in events.kinds if kind.what == "value"] if events is not None else []
+        if not kinds:
+            return event_texts(self.frames[at].state, seat, "deal")
+        lines = list[str]()
+        for place in range(self._begun(at), at + 1):
+            more = event_texts(self.frames[place].state, seat, "deal")[len(lines) :]
+            lines += telling.with_cards(more, kinds, self._table(place, seat), self.game, seat)
+        return lines
 
     def _result(self, at: int, seat: int | None) -> tuple[int, list[str]]:
         """After which line of the log it says what the decision before a frame has brought, and those lines."""
         if (at, seat) not in self._results:
             whole = self.frames[at].ended is not None or self.frames[at].state.is_over
-            trick, lines = self._finished(at, seat), list[str]()
+            trick, lines, where = self._finished(at, seat), list[str](), 0
             if trick:
                 lines = [f"the trick is taken by seat {self._leader(at)}"]
-            if trick or whole:
-                lines += telling.changes(self._table(at - 1, seat), self._table(at, seat), whole)
-            self._results[at, seat] = (len(self._events(at, seat)) if lines else 0), lines
+            if at > self._begun(at):
+                before, after = self._table(at - 1, seat), self._table(at, seat)
+                lines += telling.changes(before, after, whole) if trick or whole else telling.points(before, after)
+                before_draws = trick and not whole
+                where = len(self._events(at - 1, seat)) + 1 if before_draws else len(self._events(at, seat))
+            self._results[at, seat] = where, lines
         return self._results[at, seat]
 
     def _finished(self, at: int, seat: int | None) -> tuple[Pile, ...]:

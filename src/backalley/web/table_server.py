@@ -38,8 +38,9 @@ THINKING = 60.0
 """Seconds after which an agent is no longer waited for."""
 SEARCHES = ("search:48:500", "search:192:2000")
 """The searches that are offered in every game, with a time limit each."""
-QUICK, BOT = "search:3:1500", "bot"
-"""What takes the place of searches and of policies as long as a game runs as Python."""
+QUICK, QUICK_PLANS, BOT = "search:3:1500", "search:1:1500", "bot"
+"""What takes the place of searches, where these compare whole plans, and of policies as long as a game runs as Python:
+it answers within two seconds."""
 CALLED = {
     "random": "Beginner: plays anything",
     "bot": "Regular: the best rules of thumb",
@@ -389,7 +390,7 @@ class TableServer:
 
     async def _agent(self, name: str, game: Game) -> Agent:
         """An agent by its name here. Raises Refused where it is not offered, or does not play this game."""
-        if name not in (self.adviser, QUICK) and name not in self.offered(game):
+        if name not in (self.adviser, QUICK, QUICK_PLANS) and name not in self.offered(game):
             raise Refused(400, f"{one_line(name)[:60]} is no agent that this server offers for {game.title}.")
         try:
             return await self.think(lambda: agent_of(self.own.get(name, name), game, num_threads=1))
@@ -419,7 +420,9 @@ class TableServer:
         """The agent that decides in the place of another for now: some take too long as Python."""
         if not self.is_compiling(game):
             return name
-        return QUICK if name.startswith("search") else BOT if name.startswith(pretrained.FOLDER) else name
+        if name.startswith("search"):
+            return QUICK if game.type.plans is None else QUICK_PLANS
+        return BOT if name.startswith(pretrained.FOLDER) else name
 
     # What it needs ----------------------------------------------------------------------------------------------
 

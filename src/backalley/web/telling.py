@@ -6,6 +6,7 @@ All of it is read from tables as one seat may see them, so it tells that seat no
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ _SEATS = re.compile(r"\b([Ss])eats? (\d+(?:(?:, | and )\d+)*)\b")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _SCORE = re.compile(r"(?:score|purse|points|won so far) ([-+]?\d+(?:\.\d+)?)|(-?\d+) points")
 _TWO_SCORES = re.compile(r"\bpoints (\d+) to (\d+)\b")
+_COUNTS = dict(zip("A23456789TJQK", (*range(1, 10), 0, 0, 0, 0), strict=True))
+"""What cards count by their ranks, but for tens."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -58,6 +61,35 @@ def by_place(found: Named, names: Sequence[str]) -> Named:
         parts = [by_place(part, names) for part in found]
         made = type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
     return made  # type: ignore[no-any-return]
+
+
+# Cards ----------------------------------------------------------------------------------------------------------------
+
+
+def with_cards(lines: Sequence[str], kinds: Sequence[str], table: Table, game: Game, viewer: int) -> list[str]:
+    """Return new lines of the log in which cards of such kinds of events are shown by their values, with the cards that
+    `table`, after them, shows in their place: each pile ends in the latest."""
+    seats = {game.seat_name(seat): seat for seat in range(game.num_seats)} | {"you": viewer}
+    made, left = list[str](), dict[Pile, list[str]]()
+    for line in reversed(lines):
+        who, _, said = line.partition(": ")
+        kind = next((kind for kind in kinds if re.fullmatch(rf"{kind}( \d+)+", said)), "")
+        values = [int(value) % 10 for value in said.removeprefix(kind).split()] if kind else []
+        for pile in _piles_of(table, kind, seats.get(who)) if kind else ():
+            cards = left.setdefault(pile, list(pile.cards))
+            if [_COUNTS.get(card[0]) for card in cards[-len(values) :]] == values:
+                line = f"{who}: {kind} {' '.join(cards[-len(values) :])}"
+                del cards[-len(values) :]
+                break
+        made.append(line)
+    return made[::-1]
+
+
+def _piles_of(table: Table, kind: str, seat: int | None) -> list[Pile]:
+    """The piles to which an event may have brought cards: those whose title speaks of it, then the seat's."""
+    piles = [(place.seat, pile) for place in table.places for pile in place.piles]
+    named = [one for _, one in piles if one.title and (one.title.startswith(kind) or kind.startswith(one.title))]
+    return named + [one for owner, one in piles if owner == seat is not None]
 
 
 # Tricks ---------------------------------------------------------------------------------------------------------------
@@ -102,8 +134,28 @@ def changes(before: Table, after: Table, whole: bool) -> list[str]:
     for title, words in _notes(after):
         kinds = {_NUMBER.sub("#", word) for word in old.get(title, ())}
         changed = [word for word in words if word not in old.get(title, ()) and _NUMBER.sub("#", word) in kinds]
-        lines += [f"{title}: {', '.join(changed)}"] if changed else []
-    return lines
+        lines += [f"{title}: {', '.join(changed)}".replace(": = ", ": total ")] if changed else []
+    return lines + _hands(before, after) * whole
+
+
+def _hands(before: Table, after: Table) -> list[str]:
+    """What is newly said of each seat's cards, but for what they count."""
+    old = {word for place in before.places for pile in place.piles for word in pile.words}
+    hands = ((place.seat, pile) for place in after.places for pile in place.piles if place.seat is not None)
+    found = [(seat, [word for word in pile.words if re.match("[a-z]", word)]) for seat, pile in hands if not pile.title]
+    return [f"seat {seat}: {', '.join(words)}" for seat, words in found if not old.issuperset(words)]
+
+
+def points(before: Table, after: Table) -> list[str]:
+    """Return the points that two seats have now, if those that stand above the table have changed."""
+    had, has = (_TWO_SCORES.search(" ".join(table.words)) for table in (before, after))
+    return [f"points: seat 0 {has[1]}, seat 1 {has[2]}"] if had and has and had[0] != has[0] else []
+
+
+def folded(lines: Sequence[str]) -> list[str]:
+    """Return the lines with those that say the same one after the other as one."""
+    runs = [(line, len(list(same))) for line, same in itertools.groupby(lines)]
+    return [line if count == 1 else f"{line} ({count} times)" for line, count in runs]
 
 
 def _notes(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -111,7 +163,7 @@ def _notes(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
     for place in table.places:
         yield place.title, place.words
         if not place.trick and place.seat is None:
-            yield from ((pile.title, pile.words) for pile in place.piles if pile.title)
+            yield from ((pile.title, pile.words) for pile in place.piles if pile.title and pile.words)
 
 
 def scores(table: Table, game: Game) -> dict[int, str]:
@@ -137,7 +189,7 @@ def ending(game: Game, returns: Sequence[float], viewer: int | None, table: Tabl
     shown = scores(table, game)
     if len(sides) == 1:
         result = "won" if best > 0 else "lost" if best < 0 else "came out even"
-        score = f", {shown[game.sides[0]]}" if shown else ""
+        score = f" {abs(float(shown[game.sides[0]])):g}" if shown and best else ""
         return f"{'You' if viewer == 0 else names[0].capitalize()} {result}{score}."
     mine = None if viewer is None else game.sides[viewer]
     order = sorted(sides, key=lambda side: (-sides[side], side != mine))
@@ -156,7 +208,7 @@ def ending(game: Game, returns: Sequence[float], viewer: int | None, table: Tabl
     else:
         place = sum(round(value, 6) > round(sides[mine], 6) for value in sides.values())
         result = f"You came {_ORDINALS[place] if place < len(_ORDINALS) else f'number {place + 1}'} of {len(sides)}"
-    if not shown:
+    if not shown or (len(set(shown.values())) == 1 and len(counts) > 1):  # something else has decided it
         return f"{result}."
     if len(sides) == 2 and mine is not None:
         return f"{result}, {' to '.join(shown[side] for side in order)}."

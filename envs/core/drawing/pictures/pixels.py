@@ -26,6 +26,12 @@ _MOVE = (
     "f.forEach((e,i)=>e.hidden=i!=this.value);r.querySelector('output').textContent=f[this.value].dataset.frame"
 )
 
+_KEYS = (
+    "const r=this.querySelector('input'),by={ArrowLeft:-1,ArrowRight:1,Home:-r.max,End:+r.max}[event.key];"
+    "if(by&&event.target!=r){r.value=+r.value+by;r.oninput();event.preventDefault()}"
+)
+"""Keys move the slider of a page wherever the focus is."""
+
 
 def png(svg: str, zoom: float = 1.0) -> bytes:
     """Return a picture as PNG, `zoom` times as large, without the machine's fonts. Raises ModuleNotFoundError without
@@ -95,8 +101,10 @@ def slider(pictures: Sequence[str], words: Sequence[str]) -> str:
 
 def page(pictures: Sequence[str], words: Sequence[str], title: str) -> str:
     """Return that as a page of its own."""
+    called = escape(printable(title))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(printable(title))}</title></head>\n<body>\n{slider(pictures, words)}</body></html>\n"
+        f'<title>{called}</title></head>\n<body onkeydown="{escape(_KEYS)}">\n<main>'
+        f'<h1 style="font:600 1.3rem sans-serif">{called}</h1>\n{slider(pictures, words)}</main></body></html>\n'
     )
