@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import re
 from collections.abc import Iterator
 
 from docutils import nodes
@@ -77,6 +78,18 @@ html_theme_options = {
     "footer_end": [],
 }
 
+REPOSITORY = os.environ.get("GITHUB_REPOSITORY", "")
+"""The owner and the name of the repository on GitHub; its workflows know them, and only the pages that they build have
+badges."""
+
+
+def add_badges(app: Sphinx, page: str, source: list[str]) -> None:
+    """Link a notebook to a hosted machine that opens it, where its page says `<!-- opens: NAME -->`."""
+    colab = "https://colab.research.google.com"
+    badge = rf"[![Open in Colab]({colab}/assets/colab-badge.svg)]({colab}/github/{REPOSITORY}/blob/main/notebooks/\1)"
+    source[0] = re.sub(r"<!-- opens: (\S+) -->", badge if REPOSITORY else "", source[0])
+
+
 LONG, SECTION = 7_000, 1_000
 """Letters of a page that are open from the beginning, and of a section that may be closed."""
 
@@ -123,3 +136,4 @@ class Folds(SphinxPostTransform):
 def setup(app: Sphinx) -> None:
     """What Sphinx calls."""
     app.add_post_transform(Folds)
+    app.connect("source-read", add_badges)
