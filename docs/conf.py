@@ -51,6 +51,8 @@ suppress_warnings = [
     "myst.header",  # pages begin where their file does
 ]
 nitpicky = False
+default_role = "code"  # in docstrings, as in these pages, a word between backticks is code
+toc_object_entries_show_parents = "hide"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
