@@ -9,6 +9,7 @@ import functools
 import importlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from backalley.console.errors import InvalidType
 
@@ -64,14 +65,9 @@ def enter_gymnasium(entries: Iterable[Entry]) -> None:
     """Enter games into Gymnasium's registry: one seat is yours, the others are agents."""
     from gymnasium.envs.registration import register, registry
 
+    made = "backalley.agents.gymnasium.gymnasium_env:make_gymnasium"
     for name, version, spec in entries:
         id = gymnasium_id(name, version)
         if id not in registry:
-            register(
-                id,
-                entry_point="backalley.agents.gymnasium.gymnasium_env:make_gymnasium",
-                vector_entry_point="backalley.agents.gymnasium.gymnasium_env:make_gymnasium_vec",
-                kwargs={"game": spec},
-                disable_env_checker=True,
-                order_enforce=False,
-            )
+            plain: dict[str, Any] = {"disable_env_checker": True, "order_enforce": False}  # it checks and orders itself
+            register(id, entry_point=made, vector_entry_point=f"{made}_vec", kwargs={"game": spec}, **plain)
