@@ -25,16 +25,10 @@ if not (_Path(__file__).parent / "envs").is_dir():
     # A checkout on a system without symbolic links: the four folders lie at the repository's root.
     __path__.append(str(_Path(__file__).resolve().parents[2]))
 
-from backalley.console.errors import BackAlleyError
-from backalley.envs.core.api.histories import ShownEvents, event_str, events_str, state_fields
-from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
-from backalley.envs.core.api.row_copies import Saved
-from backalley.envs.core.api.states import States
-from backalley.envs.core.api.tables import IllegalAction, Played, TimeStep
-from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.game.catalogue import UnknownGame, game_names, game_type, games
-from backalley.envs.core.game.game import Game, GameType
-from backalley.envs.core.rules.options import OptionError
+from backalley.console.importing import when_imported as _when_imported
+from backalley.envs.core.game.entries import enter_gymnasium as _enter_gymnasium
+from backalley.envs.core.game.entries import enter_pettingzoo as _enter_pettingzoo
+from backalley.envs.core.game.entries import own_entries as _own_entries
 
 if TYPE_CHECKING:
     from backalley._by_name import *  # noqa: F403  # the modules of the games: poker_duel_v0
@@ -48,90 +42,65 @@ if TYPE_CHECKING:
     from backalley.benchmarks.exact.tree import Tree, tree
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
+    from backalley.console.errors import BackAlleyError
     from backalley.envs.core.api.game_state import GameState
+    from backalley.envs.core.api.histories import ShownEvents, event_str, events_str, state_fields
+    from backalley.envs.core.api.registry import register_game, register_gymnasium, register_pettingzoo
+    from backalley.envs.core.api.row_copies import Saved
+    from backalley.envs.core.api.states import States
+    from backalley.envs.core.api.tables import IllegalAction, Played, TimeStep
+    from backalley.envs.core.api.vector import BatchEnv
     from backalley.envs.core.api.walker import Nodes, Path, Walker, walker
+    from backalley.envs.core.game.catalogue import UnknownGame, game_names, game_type, games
+    from backalley.envs.core.game.game import Game, GameType
+    from backalley.envs.core.rules.options import OptionError
     from backalley.exports.writing import export
     from backalley.records.reading import read_record
     from backalley.records.writing import record_games
     from backalley.training.attack.attack import attack
     from backalley.training.config.phases import register_phase
     from backalley.training.train import train
-else:
-    from backalley.envs.core.api.registry import make, make_vec
-    from backalley.envs.core.game.catalogue import game
 
 __all__ = [
-    "BackAlleyError",
-    "BatchEnv",
-    "Game",
-    "GameState",
-    "GameType",
-    "IllegalAction",
-    "Nodes",
-    "OptionError",
-    "Path",
-    "Played",
-    "Recall",
-    "Saved",
-    "ShownEvents",
-    "States",
-    "TimeStep",
-    "Tree",
-    "UnknownGame",
-    "Walker",
-    "__version__",
-    "agent",
-    "analyse",
-    "attack",
-    "evaluate",
-    "event_str",
-    "events_str",
-    "export",
-    "game",
-    "game_names",
-    "game_type",
-    "games",
-    "load_policy",
-    "make",
-    "make_vec",
-    "read_record",
-    "record_games",
-    "register_agent",
-    "register_game",
-    "register_gymnasium",
-    "register_pettingzoo",
-    "register_phase",
-    "register_policy",
-    "replay",
-    "state_fields",
-    "tournament",
-    "train",
-    "tree",
-    "walker",
-]
+    "BackAlleyError", "BatchEnv", "Game", "GameState", "GameType", "IllegalAction", "Nodes", "OptionError", "Path",
+    "Played", "Recall", "Saved", "ShownEvents", "States", "TimeStep", "Tree", "UnknownGame", "Walker", "__version__",
+    "agent", "analyse", "attack", "evaluate", "event_str", "events_str", "export", "game", "game_names", "game_type",
+    "games", "load_policy", "make", "make_vec", "read_record", "record_games", "register_agent", "register_game",
+    "register_gymnasium", "register_pettingzoo", "register_phase", "register_policy", "replay", "state_fields",
+    "tournament", "train", "tree", "walker",
+]  # fmt: skip
 
-_ON_FIRST_USE = {
-    "Recall": "agents.base.recall",
-    "GameState": "envs.core.api.game_state",
-    "agent": "agents.registry",
-    "attack": "training.attack.attack",
-    "evaluate": "benchmarks.matches.evaluate",
-    "analyse": "agents.analysis",
-    "export": "exports.writing",
-    "load_policy": "agents.policies.learned",
-    "read_record": "records.reading",
-    "record_games": "records.writing",
-    "register_agent": "agents.registry",
-    "register_phase": "training.config.phases",
-    "register_policy": "agents.policies.policy_kinds",
-    "replay": "agents.people.replays",
-    "tournament": "benchmarks.matches.tournament",
-    "train": "training.train",
-    "Tree": "benchmarks.exact.tree",
-    "tree": "benchmarks.exact.tree",
-    **dict.fromkeys(("Nodes", "Path", "Walker", "walker"), "envs.core.api.walker"),
+_PLACES = {
+    "agents.analysis": "analyse",
+    "agents.base.recall": "Recall",
+    "agents.people.replays": "replay",
+    "agents.policies.learned": "load_policy",
+    "agents.policies.policy_kinds": "register_policy",
+    "agents.registry": "agent register_agent",
+    "benchmarks.exact.tree": "Tree tree",
+    "benchmarks.matches.evaluate": "evaluate",
+    "benchmarks.matches.tournament": "tournament",
+    "console.errors": "BackAlleyError",
+    "envs.core.api.game_state": "GameState",
+    "envs.core.api.histories": "ShownEvents event_str events_str state_fields",
+    "envs.core.api.registry": "make make_vec register_game register_gymnasium register_pettingzoo",
+    "envs.core.api.row_copies": "Saved",
+    "envs.core.api.states": "States",
+    "envs.core.api.tables": "IllegalAction Played TimeStep",
+    "envs.core.api.vector": "BatchEnv",
+    "envs.core.api.walker": "Nodes Path Walker walker",
+    "envs.core.game.catalogue": "UnknownGame game game_names game_type games",
+    "envs.core.game.game": "Game GameType",
+    "envs.core.rules.options": "OptionError",
+    "exports.writing": "export",
+    "records.reading": "read_record",
+    "records.writing": "record_games",
+    "training.attack.attack": "attack",
+    "training.config.phases": "register_phase",
+    "training.train": "train",
 }
-"""Names that are imported on first use, since they take long or need an extra."""
+"""Where each name is, which is imported on first use: all of them take long, or need an extra."""
+_ON_FIRST_USE = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 
 def _modules() -> list[str]:
@@ -144,7 +113,7 @@ if not TYPE_CHECKING:  # a checker knows all names, and refuses others
     def __getattr__(name: str) -> _Any:
         if name == "Told":  # its name in 1.0.0
             _warnings.warn("backalley.Told is backalley.ShownEvents now.", DeprecationWarning, stacklevel=2)
-            return ShownEvents
+            name = "ShownEvents"
         if name in _ON_FIRST_USE:
             found = getattr(_importlib.import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
         elif name in _modules():
@@ -159,5 +128,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_modules()})
 
 
-register_pettingzoo(packages=False)
-register_gymnasium(packages=False)
+_when_imported("gymnasium.envs.registration", lambda: _enter_gymnasium(_own_entries()))
+_when_imported("pettingzoo.env_registry.registration", lambda: _enter_pettingzoo(_own_entries()))

@@ -136,10 +136,12 @@ def test_commands_of_results_are_still_understood(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_commands_of_the_top_page_work_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_the_first_steps_work_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One after the other, as a reader would type them, with a little of the time and of the deals."""
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"<!-- commands -->\n```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r"<!-- commands -->\n```sh\n(.*?)```", (ROOT / "docs" / "first_steps.md").read_text("utf-8"), re.DOTALL
+    )
     commands = "".join(blocks).splitlines()
     assert len(commands) == 10
     for command in commands:

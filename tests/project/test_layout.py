@@ -30,11 +30,13 @@ LATE = {
     )
 } | {("cli/dev", "benchmarks/studies/pages/docs/COMMANDS"), ("cli/shared", "benchmarks/studies/kinds")}
 """The only imports that go up: a game makes its environments and states, and the command line looks for studies."""
-BY_NAME_ALONE = {("envs/core/api/registry", "agents/gymnasium/gymnasium_env")} | {
+BY_NAME_ALONE = {
+    ("envs/core/game/entries", later) for later in ("agents/gymnasium/gymnasium_env", "envs/core/api/registry")
+} | {
     ("training/config/config", f"training/{phase}")
     for phase in ("ppo/ppo", "mmd/mmd", "rollouts/rollouts", "rollouts/rounds", "macros/plans")
 }
-"""The only modules of later rooms that are named in strings: Gymnasium's registry and the list of phases take such."""
+"""The only modules of later rooms that are named in strings: registries and the list of phases take such."""
 COMPILERS = {"benchmarks/figures/results", "cluster/same_code", "cluster/sent_modules", "exports/writing"}
 COMPILERS |= {"exports/translate"}
 """Who imports the compiler's room outside the core and the games: for digests of sources, and to translate kernels for
@@ -358,7 +360,7 @@ def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
     """Neither people, programs, policies and searches, nor drawings, texts, charts and the cluster."""
     used = imported_by("import backalley; backalley.evaluate('missouri_city', ['bot', 'random'], deals=2)")
     apart: tuple[str, ...] = (*OPTIONAL, "agents.policies", "training", "benchmarks.sequential")
-    apart += ("envs.core.engine.event_log", "envs.core.rules.symmetry", "console.importing", "console.progress")
+    apart += ("envs.core.engine.event_log", "envs.core.rules.symmetry", "console.progress")
     apart += ("envs.core.files", "envs.core.game.reset_options", "envs.core.compile.guarded")
     assert not [name for name in sorted(used) if name.startswith(apart)]
     outside = [name for name in used if not name.startswith(("envs.missouri_city", "envs.backhand_series"))]

@@ -52,12 +52,16 @@ def test_ids_declared_and_registered_are_the_same() -> None:
         assert backalley.game(game.id) == game
 
 
+HEAVY = {"numba", "numpy", "scipy", "gymnasium", "pettingzoo", "torch", "stable_baselines3", "pandas", "click", "rich"}
+
+
 def test_importing_loads_little_and_names_everything() -> None:
-    """In a new process: no game, no torch; the long names, and the modules of games, which are loaded when named."""
+    """In a new process: no game, and nothing large; the long names, and the modules of games, which are loaded when
+    named."""
     names = [game.id.replace("-v", "_v") for game in GAMES if game.type.module.startswith("backalley.envs.")]
     code = f"""
 import sys, backalley
-loaded = {{'torch', 'stable_baselines3', 'pandas', 'click', *{OF_GAMES}}} & {{*sys.modules}}
+loaded = {{*{HEAVY}, *{OF_GAMES}}} & {{*sys.modules}}
 print(loaded, ({{*backalley.__all__}} | {{*{names}}}) - {{*dir(backalley)}})
 from backalley import agent, evaluate, tournament
 import backalley.{names[0]}
@@ -67,6 +71,21 @@ print(evaluate('backhand', ['bot', 'random'], deals=20).deals, backalley.{names[
     assert done.stdout.startswith("set() set()\n20 <function env at")
     with pytest.raises(AttributeError, match="no attribute 'poker_dual_v0'"):
         backalley.poker_dual_v0  # noqa: B018
+
+
+@pytest.mark.parametrize("first", ["gymnasium, pettingzoo, backalley", "backalley, pettingzoo, gymnasium"])
+def test_other_libraries_know_the_games_whichever_is_imported_first(first: str) -> None:
+    made = "gymnasium.make('backalley/Pitch-v0').unwrapped.game == pettingzoo.make('aec', 'backalley/pitch-v0').game"
+    code = f"import {first}; print({made} == backalley.game('pitch'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"]
+
+
+def test_a_batch_takes_neither_of_them() -> None:
+    code = "import sys, backalley; backalley.make_vec('pitch').reset()"
+    code += "; print({*sys.modules} & {'gymnasium', 'pettingzoo'})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["set()"]
 
 
 def test_games_can_be_imported_as_pettingzoo_names_them() -> None:

@@ -50,6 +50,13 @@ def test_every_game_can_be_played_to_the_letter(game: Game) -> None:
     assert [name for name in given if f"`{name}" not in prose] == []
 
 
+FIRST = (ROOT / "README.md", ROOT / "docs" / "first_steps.md")
+
+
+def test_the_top_page_fits_a_few_screens() -> None:
+    assert len(FIRST[0].read_text("utf-8").splitlines()) <= 120
+
+
 EXAMPLE = re.compile(r"(?:<!-- needs: ([\w.]+) -->\n)?```python\n(.*?)```", re.DOTALL)
 """An example, and the library that it needs beside ours, if any: where that is not installed, it is not run."""
 
@@ -60,7 +67,7 @@ def blocks() -> list[object]:
     pages += [game.type.folder / "README.md" for game in GAMES if game.type.folder.is_relative_to(ROOT)]
     for page in pages:
         for number, (needs, block) in enumerate(EXAMPLE.findall(page.read_text("utf-8"))):
-            slow = [pytest.mark.slow] if page != ROOT / "README.md" else []  # others train, and compile option sets
+            slow = [pytest.mark.slow] if page not in FIRST else []  # others train, and compile option sets
             found.append(pytest.param(block, needs, id=f"{page.relative_to(ROOT)}-{number}", marks=slow))
     return found
 

@@ -63,6 +63,7 @@ _AROUND_THE_GAMES = (
     "LEADERBOARD.md",
     "benchmarks/README.md",
     "training/README.md",
+    "docs/*.md",
     "docs/benchmarks/*.md",
     "docs/guides/*.md",
 )

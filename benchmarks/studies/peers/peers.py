@@ -68,12 +68,26 @@ def _lines(files: Files) -> Iterator[Line]:
                 }
 
 
+def _beside(files: Files) -> Iterator[Line]:
+    """The slowest and the fastest game of each library."""
+    for peer in (peer for found in files for peer in found["peers"]):
+        if paces := sorted(peer.get("games", ()), key=lambda one: one["median"]):
+            slow, fast = (f"{_thousands(one['median'])} ({one['game']})" for one in (paces[0], paces[-1]))
+            yield {
+                "library": f"{peer['title']} {peer['version']}",
+                "played through": peer["way"],
+                "thousands of decisions a second": f"{slow} to {fast}",
+            }
+
+
 def _thousands(pace: float) -> str:
     return f"{pace / 1000:,.0f}" if pace >= 10_000 else f"{pace / 1000:.1f}"
 
 
-class Peers(Kept, kind="peers", heading="Other libraries", tables={"peers": _lines}):
+class Peers(Kept, kind="peers", heading="Other libraries", tables={"peers": _lines, "beside": _beside}):
     """Rates of every library's games."""
+
+    brief = frozenset({"beside"})
 
     says = "Random legal play on one core, observations and legal actions produced, by processor time"
 

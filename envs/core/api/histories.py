@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 
@@ -22,6 +21,9 @@ from ..game.game import Game
 from ..rules.events import ACTION, COLUMNS, HIDDEN_ACTION, NOTHING, OWN, UNKNOWN, Kind
 from ..rules.record import Place
 from .row_copies import RowChecks, TableChecks
+
+if TYPE_CHECKING:
+    import gymnasium
 
 SINCE = ("episode", "deal")
 
@@ -311,6 +313,8 @@ class SeatHistories(TableChecks):
     @functools.cached_property
     def state_space(self) -> gymnasium.spaces.Box:
         """The space of `state()`."""
+        import gymnasium
+
         places = state_fields(self.game).values()
         low, high = (
             np.concatenate([np.full(place.stop - place.start, getattr(place, end)) for place in places])

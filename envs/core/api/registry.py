@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-import gymnasium
-
 from ..game import catalogue
-from ..game.catalogue import game, own_games, version_of
-from ..game.game import Game, GameType, gymnasium_id
+from ..game.catalogue import game
+from ..game.entries import Entry, enter_gymnasium, enter_pettingzoo, own_entries
+from ..game.game import Game, GameType
 from ..rules.options import as_keywords
 from .vector import BatchEnv
 
@@ -124,9 +123,9 @@ def register_game(declared: GameType | str) -> GameType:
     return found
 
 
-def _known(packages: bool) -> Iterator[tuple[str, int, str]]:
-    """Name, version and spec of every game; this package's own are not loaded for it."""
-    yield from ((name, version_of(name), name) for name in own_games())
+def _known(packages: bool) -> Iterator[Entry]:
+    """The entry of every game; this package's own are not loaded for it."""
+    yield from own_entries()
     yield from ((found.name, found.version, found.spec) for found in catalogue.registered_games(packages))
 
 
@@ -134,28 +133,10 @@ def register_pettingzoo(packages: bool = True) -> None:
     """Enter every game into PettingZoo's own registry (`pettingzoo.make("aec", "backalley/poker_duel-v0")`); older
     versions have none. With `packages` those of other installed packages, too, which it loads: that is left to
     callers."""
-    try:
-        from pettingzoo.env_registry import register
-        from pettingzoo.env_registry.registration import aec_registry
-    except ImportError:
-        return
-    for name, version, spec in _known(packages):
-        id = f"backalley/{name}-v{version}"
-        if id not in aec_registry:
-            register("aec", id, entry_point="backalley.envs.core.api.registry:make", kwargs={"id": spec})
+    enter_pettingzoo(_known(packages))
 
 
 def register_gymnasium(packages: bool = True) -> None:
     """Enter every game into Gymnasium's registry: one seat is yours, the others are agents. `packages`: see
     `register_pettingzoo`."""
-    for name, version, spec in _known(packages):
-        id = gymnasium_id(name, version)
-        if id not in gymnasium.registry:
-            gymnasium.register(
-                id,
-                entry_point="backalley.agents.gymnasium.gymnasium_env:make_gymnasium",
-                vector_entry_point="backalley.agents.gymnasium.gymnasium_env:make_gymnasium_vec",
-                kwargs={"game": spec},
-                disable_env_checker=True,
-                order_enforce=False,
-            )
+    enter_gymnasium(_known(packages))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import gymnasium
@@ -12,7 +11,6 @@ from gymnasium.vector.utils import batch_space
 
 from backalley.console.errors import InvalidValue
 
-from ..engine.time_step import TimeStep
 from ..game.game import Game
 
 OBSERVATIONS = ("flat", "dict")
@@ -31,6 +29,13 @@ def vector_space(game: Game, dtype: Any = None) -> gymnasium.spaces.Box:
     low, high = game.observation_bounds
     kind = low.dtype if dtype is None else np.dtype(dtype)
     return gymnasium.spaces.Box(low.astype(kind), high.astype(kind), dtype=kind.type)
+
+
+def rows_space(game: Game, rows: int) -> gymnasium.spaces.Box:
+    """Return the space of flat observations [rows, O]."""
+    space = batch_space(vector_space(game), rows)
+    assert isinstance(space, gymnasium.spaces.Box)
+    return space
 
 
 def dict_space(game: Game, dtype: Any = None) -> gymnasium.spaces.Dict:
@@ -87,36 +92,3 @@ class LegalMultiDiscrete(gymnasium.spaces.MultiDiscrete):
             return super().sample(mask=mask, probability=probability)
         drawn = 1.0 - self.np_random.random(legal.shape)  # never 0
         return (drawn * (legal != 0)).argmax(1).astype(self.dtype)
-
-
-class BatchSpaces:
-    """The spaces of `BatchEnv`, as Gymnasium's vector environments name them."""
-
-    game: Game
-    num_envs: int
-    num_actions: int
-    time_step: TimeStep
-
-    @functools.cached_property
-    def single_observation_space(self) -> gymnasium.spaces.Box:
-        """The space of one table's observation [O]."""
-        return vector_space(self.game)
-
-    @functools.cached_property
-    def single_action_space(self) -> LegalDiscrete:
-        """The space of one table's action."""
-        return LegalDiscrete(self.num_actions)
-
-    @functools.cached_property
-    def observation_space(self) -> gymnasium.spaces.Box:
-        """The space of `TimeStep.observation` [B, O]."""
-        space = batch_space(self.single_observation_space, self.num_envs)
-        assert isinstance(space, gymnasium.spaces.Box)
-        return space
-
-    @functools.cached_property
-    def action_space(self) -> LegalMultiDiscrete:
-        """The space of all tables' actions [B]; `sample()` draws legal ones."""
-        space = LegalMultiDiscrete(np.full(self.num_envs, self.num_actions))
-        space.legal = self.time_step.action_mask.view()
-        return space

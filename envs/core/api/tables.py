@@ -5,6 +5,7 @@ Agents, searches, matches and pictures take either, and the number of a table: 0
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,15 +18,19 @@ from ..engine.batch_play import Played
 from ..engine.engine import OTHER_WAYS, IllegalAction, check_on_illegal, one_thread
 from ..engine.time_step import TimeStep
 from ..game import arguments
+from ..game.game import Game
 from .histories import ShownEvents, read_events
 from .row_copies import TableChecks
 
 if TYPE_CHECKING:
+    import gymnasium
+
     from ..engine.event_log import History
     from .game_state import GameState
+    from .spaces import LegalDiscrete, LegalMultiDiscrete
 
 __all__ = [
-    "IllegalAction", "KernelArguments", "Played", "Tables", "TimeStep", "check_on_illegal", "one_thread",
+    "BatchSpaces", "IllegalAction", "KernelArguments", "Played", "Tables", "TimeStep", "check_on_illegal", "one_thread",
     "redrawn_records", "shown_events",
 ]  # fmt: skip
 
@@ -136,3 +141,43 @@ def shown_events(tables: Tables, rows: npt.NDArray[np.int64], seats: npt.NDArray
     if history is None or (history.filled[mine] < 0).any():
         return None
     return read_events(tables.engine, mine, tables._seats(seats, mine))
+
+
+class BatchSpaces:
+    """The spaces of `BatchEnv`, as Gymnasium's vector environments name them. Gymnasium is imported where one is asked
+    for."""
+
+    game: Game
+    num_envs: int
+    num_actions: int
+    time_step: TimeStep
+
+    @functools.cached_property
+    def single_observation_space(self) -> gymnasium.spaces.Box:
+        """The space of one table's observation [O]."""
+        from .spaces import vector_space
+
+        return vector_space(self.game)
+
+    @functools.cached_property
+    def single_action_space(self) -> LegalDiscrete:
+        """The space of one table's action."""
+        from .spaces import LegalDiscrete
+
+        return LegalDiscrete(self.num_actions)
+
+    @functools.cached_property
+    def observation_space(self) -> gymnasium.spaces.Box:
+        """The space of `TimeStep.observation` [B, O]."""
+        from .spaces import rows_space
+
+        return rows_space(self.game, self.num_envs)
+
+    @functools.cached_property
+    def action_space(self) -> LegalMultiDiscrete:
+        """The space of all tables' actions [B]; `sample()` draws legal ones."""
+        from .spaces import LegalMultiDiscrete
+
+        space = LegalMultiDiscrete(np.full(self.num_envs, self.num_actions))
+        space.legal = self.time_step.action_mask.view()
+        return space

@@ -28,9 +28,8 @@ from ..game.threads import Workers, threads_of
 from .compiled_play import search_kernels
 from .histories import Histories
 from .row_copies import RowCopies
-from .spaces import BatchSpaces
 from .states import States, redrawn, states_of
-from .tables import Tables
+from .tables import BatchSpaces, Tables
 
 if TYPE_CHECKING:
     from .delayed_rewards import Booking, DelayedRewards

@@ -1,7 +1,7 @@
 """The tables of pages that follow from the code. `backalley dev docs` writes them, with measured results.
 
 A generated part is between `<!-- generated: KIND -->` and `<!-- /generated -->`. In a game's page KIND is `options`,
-`presets`, `actions`, `observation`, `state`, `events` or `bots`; in the top page it is `games`.
+`presets`, `actions`, `observation`, `state`, `events` or `bots`; in `docs/games.md` it is `games`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _games() -> str:
     for game in games():
         bots = ", ".join(f"`{name}`" for name in game.bots)
         size = f"{game.observation_size} × {game.observation_base.name}"
-        page = f"envs/{game.name}/README.md"
+        page = f"../envs/{game.name}/README.md"
         lines.append(
             f"| [{game.title}]({page}) `{game.id}` | {game.num_seats} | {game.num_actions} | {size} | {bots} |"
         )
@@ -116,9 +116,9 @@ def pages() -> dict[Path, str]:
         page = game.type.folder / "README.md"
         if page.is_file():
             found[page] = written(page.read_text("utf-8"), parts_of(game), page)
-    top = games_root().parent / "README.md"
-    if top.is_file():
-        found[top] = written(top.read_text("utf-8"), {"games": _games}, top)
+    every = games_root().parent / "docs" / "games.md"
+    if every.is_file():
+        found[every] = written(every.read_text("utf-8"), {"games": _games}, every)
     return found
 
 

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from backalley.console.errors import InvalidType, InvalidValue, did_you_mean
 
+from .entries import GAMES
+from .entries import games_root as games_root
+from .entries import own_games as own_games
 from .game import Game, GameType, declared_game
 
 if TYPE_CHECKING:
@@ -21,23 +24,11 @@ if TYPE_CHECKING:
 GROUP = "backalley.games"
 """The entry points of installed packages that offer games: `schnapsen = "mycards.schnapsen"`, a name and an import
 path."""
-_GAMES = __name__.rpartition(".core")[0]
 _registered: dict[str, GameType] = {}
 
 
 class UnknownGame(InvalidValue):
     """No game has this name."""
-
-
-def games_root() -> Path:
-    """Return the folder that holds this package's games."""
-    return Path(__file__).resolve().parents[2]
-
-
-@functools.cache
-def own_games() -> tuple[str, ...]:
-    """Return the names of this package's games, found by their folders."""
-    return tuple(sorted(path.parent.name for path in games_root().glob("*/game.py")))
 
 
 @functools.cache
@@ -87,14 +78,6 @@ def _plain(name: str) -> str:
 def game_names() -> list[str]:
     """Return the names of all games: this package's, those of other installed packages, and the registered ones."""
     return sorted({*own_games(), *_registered, *_offered()})
-
-
-def version_of(name: str) -> int:
-    """Return the version of one of this package's games without loading its rules, from its `__init__.py`."""
-    found = getattr(importlib.import_module(f"{_GAMES}.{name}"), "VERSION", None)
-    if not isinstance(found, int):
-        raise InvalidType(f"The game {name} declares no VERSION, a whole number, in its __init__.py.")
-    return found
 
 
 def register_game(declared: GameType | str) -> GameType:
@@ -148,7 +131,7 @@ def game_type(name: str) -> GameType:
     if known in _registered:
         found = _registered[known]
     else:
-        found = declared_game(f"{_GAMES}.{known}.game") if known in own_games() else _from_package(known)
+        found = declared_game(f"{GAMES}.{known}.game") if known in own_games() else _from_package(known)
     if dash and version != str(found.version):
         raise UnknownGame(f"{known} is here in version {found.version} ({found.id}), not {version!r}.")
     return found

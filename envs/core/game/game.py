@@ -23,6 +23,7 @@ from ..rules import options as option_rules
 from ..rules import record
 from ..rules.table import Table, text_of
 from .declaration import Declaration, OptionsT
+from .entries import gymnasium_id
 
 if TYPE_CHECKING:
     from ..api.aec import AECEnv
@@ -104,11 +105,6 @@ def declared_game(module: str, name: str = "GAME") -> GameType:
     if not isinstance(found, GameType):
         raise InvalidType(f"{module} declares no game: it has no GameType named {name}.")
     return found
-
-
-def gymnasium_id(name: str, version: int) -> str:
-    """Return `backalley/CamelCase-vN` for a game's name."""
-    return f"backalley/{''.join(word.capitalize() for word in name.split('_'))}-v{version}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -129,7 +129,11 @@ print(int(stream), int(drawn))
 def test_an_unknown_mode_is_refused() -> None:
     env = {**os.environ, "BACKALLEY_COMPILE": "later", "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
-        [sys.executable, "-c", "import backalley"], capture_output=True, text=True, env=env, check=False
+        [sys.executable, "-c", "import backalley; backalley.BatchEnv"],
+        capture_output=True,
+        text=True,
+        env=env,
+        check=False,
     )
     assert "The environment variable BACKALLEY_COMPILE is 'later'; it takes auto, now, never." in done.stderr
 
