@@ -246,7 +246,7 @@ class Table:
     def _learned(self, at: int, seat: int) -> list[str]:
         """The events of the present deal; of cards that are shown by their values, the cards that lie there."""
         events = self.game.type.events
-        kinds = [kind.name for kind in events.kinds if kind.what == "value"] if events is not None else []
+        kinds = [kind.name for kind in (events.kinds if events is not None else ()) if kind.what == "value"]
         if not kinds:
             return event_texts(self.frames[at].state, seat, "deal")
         lines = list[str]()
@@ -259,14 +259,12 @@ class Table:
         """After which line of the log it says what the decision before a frame has brought, and those lines."""
         if (at, seat) not in self._results:
             whole = self.frames[at].ended is not None or self.frames[at].state.is_over
-            trick, lines, where = self._finished(at, seat), list[str](), 0
-            if trick:
-                lines = [f"the trick is taken by seat {self._leader(at)}"]
-            if at > self._begun(at):
-                before, after = self._table(at - 1, seat), self._table(at, seat)
-                lines += telling.changes(before, after, whole) if trick or whole else telling.points(before, after)
-                before_draws = trick and not whole
-                where = len(self._events(at - 1, seat)) + 1 if before_draws else len(self._events(at, seat))
+            trick, before, after = self._finished(at, seat), self._table(at - 1, seat), self._table(at, seat)
+            lines = [f"the trick is taken by seat {self._leader(at)}"] if trick else []
+            lines += telling.changes(before, after, whole) if trick or whole else telling.points(before, after)
+            where = 0
+            if lines:  # what its winner draws comes after a trick
+                where = len(self._events(at - 1, seat)) + 1 if trick and not whole else len(self._events(at, seat))
             self._results[at, seat] = where, lines
         return self._results[at, seat]
 
