@@ -14,6 +14,7 @@ from backalley.envs.core.rules.table import CARD
 from backalley.envs.core.text import event_texts
 from backalley.web import telling
 from backalley.web.table import Chair, Table
+from tests.common.high_card import GAME as HIGH_CARD
 
 
 def played(name: str, seed: int, most: int = 500, **options: object) -> Table:
@@ -65,7 +66,7 @@ def test_cards_that_are_shown_by_their_values_are_cards_in_the_log(name: str) ->
     for seed in range(6):
         table = played(name, seed, **{"baccarat": {"num_coups": 4}}.get(name, {}))
         for at, frame in enumerate(table.frames):
-            values_alone, learned = event_texts(frame.state, 0, "deal"), table._learned(at, 0)
+            values_alone, learned = event_texts(frame.state, 0, "deal"), table._events(at, 0)
             piles = [pile.cards for place in table._table(at, 0).places for pile in place.piles]
             for before, after in zip(values_alone, learned, strict=True):
                 if before == after:
@@ -89,6 +90,13 @@ def test_a_trick_is_named_before_what_its_winner_draws_and_points_when_they_chan
     table = played("killer_bridge", 1, most=60)
     end = next(at for at, frame in enumerate(table.frames) if frame.ended is not None)
     assert [bool(re.match(r"seat \d: .*score -?\d", line)) for line in table._log(end, 0)[-4:]] == [True] * 4
+
+
+def test_the_log_of_a_game_without_events_is_its_actions() -> None:
+    table = Table("t", HIGH_CARD.bind(), {"seed": 1}, [Chair() for _ in range(HIGH_CARD.bind().num_seats)], "")
+    while not table.over:
+        table.play(int(table.frames[-1].state.legal_actions()[0]))
+    assert len(table.seen(len(table.frames) - 1, 0)["events"]) >= len(table.actions) > 0
 
 
 def test_scores_that_are_equal_do_not_tell_who_won() -> None:

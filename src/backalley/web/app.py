@@ -281,9 +281,7 @@ def _seen(table_server: TableServer, table: Table, session: str, request: Reques
     chairs = [
         {
             "name": names[seat],
-            "who": _own_name(table.game, seat)
-            if seat == mine
-            else _short(chair.agent) or ("a person" if chair.session else "nobody yet"),
+            "who": _who(table, seat, mine),
             "link": links[seat] if links and not chair.session else "",
         }
         for seat, chair in enumerate(table.chairs)
@@ -311,9 +309,12 @@ def _seen(table_server: TableServer, table: Table, session: str, request: Reques
     return found | {"version": hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}
 
 
-def _own_name(game: Game, seat: int) -> str:
-    """What a seat is called on the table, where that is not its number."""
-    return game.seat_name(seat) if game.num_seats > 1 and seat < len(game.type.seat_names) else ""
+def _who(table: Table, seat: int, mine: int | None) -> str:
+    """Who sits in a chair; of one's own, what it is called on the table, where that is not its number."""
+    chair, names = table.chairs[seat], table.game.type.seat_names
+    if seat == mine:
+        return names[seat] if table.game.num_seats > 1 and seat < len(names) else ""
+    return _short(chair.agent) or ("a person" if chair.session else "nobody yet")
 
 
 def _short(agent: str) -> str:

@@ -28,6 +28,7 @@ from backalley.envs.core.files import gate, playthrough
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import OVER
 from backalley.envs.core.rules import rng
+from backalley.envs.core.rules.events import Events
 from backalley.envs.core.rules.table import Pile
 from backalley.envs.core.rules.table import Table as Shown
 from backalley.envs.core.text import event_texts
@@ -101,7 +102,7 @@ class Table:
     """Changes with all that is shown; not kept."""
 
     def __post_init__(self) -> None:
-        self.env = AECEnv(self.game, events=True)
+        self.env = AECEnv(self.game, events=self.game.type.events is not None)
         self._keys = agent_keys([rng.stream_of(self.opening.get("seed", 0))])
         self.replay(len(self.actions))
 
@@ -238,15 +239,14 @@ class Table:
         return max((place for place in range(at) if self.frames[place].ended is not None), default=-1) + 1
 
     def _events(self, at: int, seat: int | None) -> list[str]:
-        if seat is not None:
-            return self._learned(at, seat)
+        if seat is not None and self.game.type.events is not None:
+            return self._learned(at, seat, self.game.type.events)
         made = (frame for frame in self.frames[self._begun(at) : at] if frame.ended is None)
-        return [action_words(self.game, frame.state.seat, self.actions[frame.decisions], None) for frame in made]
+        return [action_words(self.game, frame.state.seat, self.actions[frame.decisions], seat) for frame in made]
 
-    def _learned(self, at: int, seat: int) -> list[str]:
+    def _learned(self, at: int, seat: int, events: Events) -> list[str]:
         """The events of the present deal; of cards that are shown by their values, the cards that lie there."""
-        events = self.game.type.events
-        kinds = [kind.name for kind in events.kinds if kind.what == "value"] if events is not None else []
+        kinds = [kind.name for kind in events.kinds if kind.what == "value"]
         if not kinds:
             return event_texts(self.frames[at].state, seat, "deal")
         lines = list[str]()
@@ -259,14 +259,12 @@ class Table:
         """After which line of the log it says what the decision before a frame has brought, and those lines."""
         if (at, seat) not in self._results:
             whole = self.frames[at].ended is not None or self.frames[at].state.is_over
-            trick, lines, where = self._finished(at, seat), list[str](), 0
-            if trick:
-                lines = [f"the trick is taken by seat {self._leader(at)}"]
-            if at > self._begun(at):
-                before, after = self._table(at - 1, seat), self._table(at, seat)
-                lines += telling.changes(before, after, whole) if trick or whole else telling.points(before, after)
-                before_draws = trick and not whole
-                where = len(self._events(at - 1, seat)) + 1 if before_draws else len(self._events(at, seat))
+            trick, before, after = self._finished(at, seat), self._table(at - 1, seat), self._table(at, seat)
+            lines = [f"the trick is taken by seat {self._leader(at)}"] if trick else []
+            lines += telling.changes(before, after, whole) if trick or whole else telling.points(before, after)
+            where = 0
+            if lines:  # what its winner draws comes after a trick
+                where = len(self._events(at - 1, seat)) + 1 if trick and not whole else len(self._events(at, seat))
             self._results[at, seat] = where, lines
         return self._results[at, seat]
 
