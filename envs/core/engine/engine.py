@@ -175,8 +175,8 @@ class Engine:
         )
         self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
         """A row and an action, for kernels over rows that play one."""
-        self._step_one: tuple[Deck | None, Callable[[], Any]] = None, int
-        """A deck, and what plays that action there with it."""
+        self._bound_one: tuple[Deck | None, Callable[[], Any], Callable[[], Any]] = None, int, int
+        """A deck, and what plays that action there with it, and what begins an episode there."""
         self.acting: npt.NDArray[np.int8] = state["seat"]
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
         self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
@@ -205,7 +205,7 @@ class Engine:
         self.memory = Memory(self.game, self.size, buffers, self.memory)
         self.shown = self.memory.shown
         self.batch = self.batch._replace(**self._written())
-        self._step_one = None, int
+        self._bound_one = None, int, int
         self._kept.clear()
         self.lock = self.memory.lock
 
@@ -289,7 +289,11 @@ class Engine:
         if opening is None:
             self.stacked.pop(row, None)
             self._one[0][0] = row
-            self.open_rows(self._one[0], deck)
+            its, _, open_it = self._bound_one
+            if its is deck:
+                open_it()
+            else:
+                self.open_rows(self._one[0], deck)
             return
         decks, start_outcome = opening
         self.start_one(self.draw_start_outcome(row) if start_outcome is None else int(start_outcome), row)
@@ -309,7 +313,7 @@ class Engine:
         """Play one legal action on one table, and the deals after it, given packs first."""
         rows, actions = self._one
         rows[0], actions[0] = row, action
-        its, step_it = self._step_one
+        its, step_it, _ = self._bound_one
         if its is deck and not self.stacked:
             step_it()
             return
@@ -321,9 +325,10 @@ class Engine:
             self.finish_one(row)
             return
         self.step_rows(rows, actions, deck, False)
-        step = self.stepper(rows, deck, False, True)
-        if step is not None:
-            self._step_one = deck, functools.partial(step, actions, actions)
+        step, begun = self.stepper(rows, deck, False, True), self._bound.get("open_rows")
+        if step is not None and begun is not None:
+            begin = functools.partial(begun, self.kept(deck), rows)
+            self._bound_one = deck, functools.partial(step, actions, actions), begin
 
     def _deal_out_one(self, deck: Deck, row: int) -> None:
         stacked = self.stacked[row]
