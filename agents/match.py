@@ -102,21 +102,21 @@ def advance(
     rows: npt.NDArray[np.int64],
     table_keys: npt.NDArray[np.uint64],
     gained: npt.NDArray[Any],
-) -> npt.NDArray[np.int64]:
+    compiled: Callable[[npt.NDArray[np.int64]], None],
+) -> None:
     """Let agents play on `rows` until a seat with `who[row, seat] == -1` (the caller) is to act, or the episode has
-    ended.
+    ended. Before each step of the others, `compiled(rows)` lets those play on that need no view.
 
-    Add each step's rewards to `gained` [B, N]. Return the `rows` whose episode ended. `tables` must not reset itself.
+    Add each step's rewards to `gained` [B, N]. `tables` must not reset itself.
     """
-    ended: list[npt.NDArray[np.int64]] = []
     while True:
-        seats = tables.time_step.seat[rows].astype(np.int64)
-        ended.append(rows[seats < 0])
-        rows = rows[seats >= 0]
-        tell_of_ends(agents, who[ended[-1]], table_keys[ended[-1]], np.full((len(ended[-1]), tables.num_seats), np.nan))
-        rows = rows[who[rows, tables.time_step.seat[rows]] >= 0]
+        compiled(rows)
+        seats = tables.arrays.seat[rows]
+        ended, rows = rows[seats < 0], rows[seats >= 0]
+        tell_of_ends(agents, who[ended], table_keys[ended], np.full((len(ended), tables.num_seats), np.nan))
+        rows = rows[who[rows, tables.arrays.seat[rows]] >= 0]
         if not len(rows):
-            return np.concatenate(ended)
+            return
         time_step = tables.step(act_rows(tables, agents, who, rows, table_keys), rows)
         gained[rows] += time_step.reward[rows]
 

@@ -94,6 +94,8 @@ class GymnasiumEnv(_Seated, gymnasium.Env[Any, np.int64]):
         self.action_space = LegalDiscrete(game.num_actions)
         self._row = np.zeros(1, np.int64)
         self._begun = False
+        self._open: tuple[Any, dict[str, Any]] = None, {}
+        """The deals so far (`Tables.deals`), and the game's entries of `info` since."""
 
     @one_thread
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -106,9 +108,8 @@ class GymnasiumEnv(_Seated, gymnasium.Env[Any, np.int64]):
         super().reset(seed=seed)
         self._seats.seed(seed)
         self._seats.refused = {}
-        while len(self._seats.begin(self._row, options)):
-            options = None  # this seat never had to decide: deal again
-        self._begun = True
+        self._seats.begin_deciding(self._row, options)
+        self._begun, self._open = True, (None, {})
         return self._shown(), self._info()
 
     def _shown(self) -> Any:
@@ -116,13 +117,19 @@ class GymnasiumEnv(_Seated, gymnasium.Env[Any, np.int64]):
         return {name: array[0] for name, array in shown.items()} if isinstance(shown, dict) else shown[0]
 
     def _info(self) -> dict[str, Any]:
-        info: dict[str, Any] = {"action_mask": self._seats.masks()[0], "seat": self._seats.seat[0], "ended": ""}
-        info |= self.game.open_info(self._seats.tables.arrays.state[0])
-        self.action_space.legal = info["action_mask"].copy()  # type: ignore[attr-defined]
-        if 0 in self._seats.refused:
-            info["illegal_action"] = self._seats.refused[0]
-        if self._seats.over[0]:
-            info |= self._seats.words(self._row).get(0, {}) | {"ended": str(self._seats.ended(self._row)[0])}
+        seats, mask = self._seats, self._seats.masks()[0]
+        self.action_space.legal = mask.copy()  # type: ignore[attr-defined]
+        info: dict[str, Any] = {"action_mask": mask, "seat": seats.seat[0], "ended": ""}
+        over = seats.tables.arrays.seat[0] < 0
+        if self.game.type.open_info is not None:
+            deals = seats.tables.deals()
+            if over or deals != self._open[0]:
+                self._open = deals, self.game.open_info(seats.tables.arrays.state[0])
+            info.update(self._open[1])
+        if over:
+            info["ended"] = seats.ended(0)
+        if over or seats.refused:
+            info.update(seats.words(0) if over else {"illegal_action": seats.refused[0]})
         return info
 
     @one_thread
@@ -215,10 +222,6 @@ class GymnasiumVectorEnv(_Seated, VectorEnv[Any, npt.NDArray[np.int64], npt.NDAr
         self._all = np.arange(self.num_envs)
         self._begun = False
 
-    def _begin(self, rows: npt.NDArray[np.int64], options: dict[str, Any] | None = None) -> None:
-        while len(rows):
-            rows, options = self._seats.begin(rows, options), None
-
     @one_thread
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -240,7 +243,7 @@ class GymnasiumVectorEnv(_Seated, VectorEnv[Any, npt.NDArray[np.int64], npt.NDAr
         read_reset_options(self.game, opening)
         self._seats.seed(seed)
         self._seats.refused = {}
-        self._begin(rows, opening)
+        self._seats.begin_deciding(rows, opening)
         self._begun = True
         return self._seats.observe(), self._info()
 
@@ -267,8 +270,9 @@ class GymnasiumVectorEnv(_Seated, VectorEnv[Any, npt.NDArray[np.int64], npt.NDAr
 
     def _ends(self, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
         """Why and how the episodes of `rows` ended."""
-        info = self._reported("ended", dict(zip(rows.tolist(), self._seats.ended(rows), strict=True)))
-        words = self._seats.words(rows)
+        info = self._reported("ended", {row: self._seats.ended(row) for row in rows.tolist()})
+        state = self._seats.tables.arrays.state
+        words = {row: self.game.open_info(state[row]) | self._seats.words(row) for row in rows.tolist()}
         for name in sorted({name for said in words.values() for name in said}):
             info |= self._reported(name, {row: said[name] for row, said in words.items() if name in said})
         return info
@@ -303,7 +307,7 @@ class GymnasiumVectorEnv(_Seated, VectorEnv[Any, npt.NDArray[np.int64], npt.NDAr
         final: dict[str, Any] = {}
         if over.any() and self.autoreset_mode is AutoresetMode.SAME_STEP:
             final = self._final(over)
-            self._begin(np.flatnonzero(over))
+            self._seats.begin_deciding(np.flatnonzero(over))
         return self._seats.observe(), reward, terminated, truncated, self._info() | final
 
     def _final(self, over: npt.NDArray[np.bool_]) -> dict[str, Any]:

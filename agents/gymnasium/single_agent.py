@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.api.compiled_play import Batch, Deck, constants_of, hand_out, step_table, table_names
+from backalley.envs.core.api.compiled_play import (
+    all_legal,
+    begin,
+    constants_of,
+    deal_out,
+    hand_out,
+    show,
+    step_table,
+    table_names,
+)
 from backalley.envs.core.api.spaces import check_observation, dict_space, number_type, vector_space
 from backalley.envs.core.api.tables import IllegalAction, check_on_illegal
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.arguments import given_number, whole
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import Bound, specialise, template, unbound
+from backalley.envs.core.game.kernels import Bound, Kept, specialise, template, unbound
 from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 
@@ -34,59 +43,123 @@ from ..registry import agent as agent_of
 Opponent = str | Agent | Sequence[str | Agent]
 
 _RANDOM_SEAT = -1
+CALLER = -1
+"""In `who`: the caller has the seat."""
+_NOBODY = -2
+"""The number of no agent: templates that are called with it let nobody play on."""
+_REFUSED = -2
+"""What `step_on` returns in place of a table where an action of the callers is not legal."""
 _ROWS_PER_THREAD = 64
 """Threads are used only for at least this many tables. *Measured*: handing tables to a thread takes 20 microseconds;
 64 tables take 15 in the quickest game (Twenty-One)."""
 
 ACT = SEEN = OBSERVE = unbound
-"""The kernel of the agent in the other seats, its view of a table, and the game's own OBSERVE, in `play_on`."""
+"""The kernel of an agent in the other seats, its view of a table, and the game's own OBSERVE, in `play_on`."""
+
+
+class Callers(NamedTuple):
+    """The callers of B tables and the agents beside them."""
+
+    fixed: int
+    """The callers' seat, or _RANDOM_SEAT."""
+    several: int
+    """1 where each of the other seats has an agent of its own."""
+    seat: npt.NDArray[np.int64]
+    """The caller's [B]."""
+    who: npt.NDArray[np.int64]
+    """The number of the agent in each seat, or CALLER [B, N]."""
+    keys: npt.NDArray[np.uint64]
+    """Each table's key of its agents [B]."""
+    gained: npt.NDArray[np.float32]
+    """What each seat gained since `collect` [B, N]."""
+    records: npt.NDArray[Any]
+    """What the callers are shown [B]."""
+    vectors: npt.NDArray[Any]
+    """The same memory as vectors [B, O]."""
+    masks: npt.NDArray[np.int8]
+    """Their legal actions: all ones where the game is over, since a learner that draws by zeros would fail [B, A]."""
 
 
 @template
-def play_on(
-    by: Any,
-    options: Any,
-    batch: Batch,
-    deck: Deck,
-    start_outcomes: int,
-    limit: int,
-    caller: npt.NDArray[np.int64],
-    keys: npt.NDArray[np.uint64],
-    gained: npt.NDArray[np.float32],
-    records: npt.NDArray[Any],
-    vectors: npt.NDArray[Any],
-    masks: npt.NDArray[np.int8],
-    rows: npt.NDArray[np.int64],
-) -> tuple[int, int]:
-    """Let the agent play on the tables `rows` until the seat `caller[row]` is to act or the episode is over. Add the
-    rewards to `gained` [B, N], and write what the caller is shown there to `records` and `vectors`, which are the same
-    memory, and `masks`: all ones where the game is over, since a learner that draws by a mask of zeros would fail.
+def step_and_gain(kept: Kept, row: int, action: int) -> None:
+    """Play a legal action on one table."""
+    options, batch, deck, start_outcomes, limit, callers = kept.values
+    step_table(options, batch, deck, start_outcomes, limit, False, row, action)
+    for seat in range(callers.gained.shape[1]):
+        callers.gained[row, seat] += batch.reward[row, seat]
+
+
+@template
+def play_on(by: Any, kept: Kept, number: int, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
+    """Let the agent of that number play on the tables `rows` for as long as it is to act, and write what the caller is
+    shown where it is the caller's turn or the game is over.
 
     Return (-1, 0), or a table and an illegal action that the agent chose there; the table stays as it was then.
     """
+    options, batch, _deck, _start_outcomes, _limit, callers = kept.values
     for row in rows:
-        while batch.seat[row] >= 0 and batch.seat[row] != caller[row]:
+        while batch.seat[row] >= 0 and callers.who[row, batch.seat[row]] == number:
             acting = int(batch.seat[row])
-            key = decision_key(keys[row], acting, int(batch.own_decisions[row, acting]))
+            key = decision_key(callers.keys[row], acting, int(batch.own_decisions[row, acting]))
             action = ACT(by, SEEN(batch, row), batch.mask[row], key)
             if action < 0 or action >= batch.mask.shape[1] or batch.mask[row, action] == 0:
                 hand_out(batch, row)
                 return row, action
-            step_table(options, batch, deck, start_outcomes, limit, False, row, action)
-            for seat in range(gained.shape[1]):
-                gained[row, seat] += batch.reward[row, seat]
+            step_and_gain(kept, row, action)
         hand_out(batch, row)
-        vectors[row, :] = 0
-        OBSERVE(options, batch.state[row], caller[row], records[row])
-        for place in range(masks.shape[1]):
-            masks[row, place] = 1 if batch.seat[row] < 0 else batch.mask[row, place]
+        over = batch.seat[row] < 0
+        if over or batch.seat[row] == callers.seat[row]:
+            callers.vectors[row, :] = 0
+            OBSERVE(options, batch.state[row], callers.seat[row], callers.records[row])
+            for place in range(batch.mask.shape[1]):
+                callers.masks[row, place] = 1 if over else batch.mask[row, place]
     return -1, 0
 
 
+@template
+def open_on(by: Any, kept: Kept, number: int, rows: npt.NDArray[np.int64], deal: bool) -> tuple[int, int]:
+    """Seat callers and agents for new episodes on `rows`, which begin here with `deal`; then do what `play_on` does."""
+    options, batch, deck, start_outcomes, _limit, callers = kept.values
+    seats = callers.who.shape[1]
+    for row in rows:
+        callers.keys[row], drawn = rng.below(callers.keys[row], seats)
+        mine = drawn if callers.fixed == _RANDOM_SEAT else callers.fixed
+        callers.seat[row] = mine
+        for seat in range(seats):
+            callers.who[row, seat] = (seat - mine - 1) % seats if callers.several else 0
+            callers.gained[row, seat] = 0.0
+        callers.who[row, mine] = CALLER
+        if deal:
+            begin(options, batch, start_outcomes, row)
+            deal_out(options, batch, deck, row)
+            show(options, batch, row)
+    found: tuple[int, int] = play_on(by, kept, number, rows)
+    return found
+
+
+@template
+def step_on(
+    by: Any, kept: Kept, number: int, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
+) -> tuple[int, int]:
+    """Play the callers' `actions[k]` on tables `rows[k]`, and then do what `play_on` does. Where one of them is not
+    legal, play none, and return _REFUSED and the first such k."""
+    bad = all_legal(kept.values[1].mask, rows, actions, actions)
+    if bad >= 0:
+        return _REFUSED, bad
+    for k in range(rows.shape[0]):
+        step_and_gain(kept, rows[k], actions[k])
+    found: tuple[int, int] = play_on(by, kept, number, rows)
+    return found
+
+
+Calls = dict[str, Callable[..., tuple[int, int]]]
+_TEMPLATES = step_and_gain, play_on, open_on, step_on
+
+
 @functools.cache
-def _kernel(game: Game, act: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., tuple[int, int]]:
-    """`play_on` for one game and agent."""
-    return specialise([play_on], {**table_names(game.type, constants_of(game)), "ACT": act, "SEEN": seen})["play_on"]
+def _kernels(game: Game, act: Callable[..., int], seen: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """The templates for one game and agent."""
+    return specialise(_TEMPLATES, {**table_names(game.type, constants_of(game)), "ACT": act, "SEEN": seen})
 
 
 class SeatTables:
@@ -132,26 +205,34 @@ class SeatTables:
         self._masks = np.ones((num_envs, game.num_actions), np.int8)
         self._all = np.arange(num_envs)
         self._workers = Workers(num_threads, _ROWS_PER_THREAD)
-        one = agents[0]
-        self._compiled = len(agents) == 1 and getattr(one, "kernel", None) is not None and not events
-        self._compiled = self._compiled and not getattr(one, "hears_ends", False)
+        self._events, self._dealt = events, False
+        able = [number for number, one in enumerate(agents) if getattr(one, "kernel", None) is not None]
+        self._compiled = [number for number in able if not (events or getattr(agents[number], "hears_ends", False))]
+        """The agents that play in machine code."""
         self._reseed()
 
     @functools.cached_property
-    def _threads(self) -> list[Callable[[npt.NDArray[np.int64]], tuple[int, int]]]:
-        """`play_on` for each thread, with all but the rows. Agents that are asked through views leave nobody to act."""
-        agent = self.agents[0] if self._compiled else RandomAgent()
-        act = agent.kernel
+    def _threads(self) -> dict[int, list[Calls]]:
+        """The templates by the number of an agent, for each thread, with all but number and rows."""
+        callers = Callers(
+            self._fixed, int(len(self.agents) > 1), self.seat, self._who, self._keys, self._gained,
+            self.game.records(self._vectors), self._vectors, self._masks,
+        )  # fmt: skip
+        given = [self.tables.for_kernels() for _ in range(self._workers.num_threads)]
+        kept = [Kept.of(one.options, one.batch, one.deck, one.start_outcomes, one.limit, callers) for one in given]
+        return {number: [self._calls(number, one) for one in kept] for number in self._compiled or [_NOBODY]}
+
+    def _calls(self, number: int, kept: Kept) -> Calls:
+        """For one thread and agent; any kernel does where nobody plays by one."""
+        agent = RandomAgent() if number == _NOBODY else self.agents[number]
+        act, by = agent.kernel, played_by(agent, self.game)
         assert act is not None
-        entry = Bound(lambda: _kernel(self.game, act, seen_by(agent)), at_once=False)
-        shown = self.game.records(self._vectors), self._vectors, self._masks
-        made = list[Callable[[npt.NDArray[np.int64]], tuple[int, int]]]()
-        for _ in range(self._workers.num_threads):
-            given = self.tables.for_kernels()
-            fixed = given.options, given.batch, given.deck, given.start_outcomes, given.limit
-            mine = self.seat, self._keys, self._gained, *shown
-            made.append(functools.partial(entry, played_by(agent, self.game), *fixed, *mine))
-        return made
+
+        def bound(name: str) -> Callable[..., tuple[int, int]]:
+            entry = Bound(lambda: _kernels(self.game, act, seen_by(agent))[name], at_once=False)
+            return functools.partial(entry, by, kept)
+
+        return {name: bound(name) for name in ("play_on", "open_on", "step_on")}
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name not in ("_threads", "_workers")}
@@ -183,43 +264,77 @@ class SeatTables:
     def begin(self, rows: npt.NDArray[np.int64], options: Mapping[str, Any] | None = None) -> npt.NDArray[np.int64]:
         """Begin new episodes on `rows`, up to the caller's first decision. Return the rows (rarely any) where the
         caller never had one."""
-        seats = self.tables.num_seats
-        with np.errstate(over="ignore"):
-            for row in rows:
-                self._keys[row], drawn = rng.below(self._keys[row], seats)
-                self.seat[row] = drawn if self._fixed == _RANDOM_SEAT else self._fixed
-        order = np.arange(seats)[None, :] - self.seat[rows][:, None]
-        self._who[rows] = np.where(order == 0, -1, (order - 1) % seats if len(self.agents) > 1 else 0)
-        self.tables.restart(rows, options=options)
-        self._gained[rows] = 0
-        self._play_on(rows)
+        here = options is None and self._in_kernels
+        if not here:
+            self.tables.restart(rows, options=options)
+            self._dealt = self._dealt or len(rows) == len(self._all)
+        self._play("open_on", rows, last=(here,))
         over: npt.NDArray[np.int64] = rows[self.tables.arrays.seat[rows] < 0]
         return over
+
+    def begin_deciding(self, rows: npt.NDArray[np.int64], options: Mapping[str, Any] | None = None) -> None:
+        """Begin new episodes on `rows`, again where the caller never had to decide, but without the `options`."""
+        while len(rows):
+            rows, options = self.begin(rows, options), None
+
+    @property
+    def _in_kernels(self) -> bool:
+        """Whether kernels may deal and step: they know neither given packs nor events."""
+        return self._dealt and not self._events and not self.tables.packs_left
 
     def step(self, actions: npt.ArrayLike) -> None:
         """Play the callers' actions [B] and then the others' until the caller is to act again or the game is over."""
         self.refused = {}
+        if self._in_kernels:
+            chosen, mask = self.tables.actions(actions), self.tables.arrays.mask
+            one = self._workers.shares(len(chosen)) == 1
+            if (one or all_legal(mask, self._all, chosen, chosen) < 0) and self._play("step_on", self._all, chosen):
+                return
         if self.on_illegal == "raise":
             self._gained += self.tables.step(actions).reward
         else:
             rows, chosen = self._instead(self._all, actions)
             self._gained[rows] += self.tables.step(chosen, rows).reward[rows]
-        self._play_on(self._all)
+        self._play("play_on", self._all)
 
-    def _play_on(self, rows: npt.NDArray[np.int64]) -> None:
-        """Let the agents play up to the callers' decisions, and write what these are shown."""
-        if not self._compiled or self.tables.packs_left:
-            advance(self.tables, self.agents, self._who, rows, self._keys, self._gained)
-        threads, found = self._threads, list[tuple[int, int]]()
+    def _play(self, name: str, rows: npt.NDArray[np.int64], *arrays: Any, last: tuple[Any, ...] = ()) -> bool:
+        """Call a template, and let all agents play up to the callers' decisions. Return whether the callers' actions
+        were legal; if not, nothing was played."""
+        able = [] if self.tables.packs_left else self._compiled
+        if not self._call(name, able[0] if able else _NOBODY, rows, *arrays, last=last):
+            return False
+        if len(able) < len(self.agents):
+            advance(self.tables, self.agents, self._who, rows, self._keys, self._gained, self._play_compiled)
+        elif len(able) > 1:
+            self._play_compiled(rows)
+        return True
 
-        def play(thread: int, rows: npt.NDArray[np.int64]) -> None:
-            row, action = threads[thread](rows)
-            if row >= 0:
+    def _play_compiled(self, rows: npt.NDArray[np.int64]) -> None:
+        """Let the agents in machine code play until none of them is to act, and write what the callers are shown."""
+        able, seat = [] if self.tables.packs_left else self._compiled, self.tables.arrays.seat
+        while len(rows):
+            for number in able or [_NOBODY]:
+                self._call("play_on", number, rows)
+            rows = rows[seat[rows] >= 0]
+            rows = rows[np.isin(self._who[rows, seat[rows]], able)]
+
+    def _call(
+        self, name: str, number: int, rows: npt.NDArray[np.int64], *arrays: Any, last: tuple[Any, ...] = ()
+    ) -> bool:
+        """Call a template on all threads; return whether the callers' actions were legal."""
+        threads, found = self._threads.get(number) or next(iter(self._threads.values())), list[tuple[int, int]]()
+
+        def play(thread: int, *parts: npt.NDArray[np.int64]) -> None:
+            row, action = threads[thread][name](number, *parts, *last)
+            if row != -1:
                 found.append((row, action))
 
-        self._workers.spread(play, rows)
+        self._workers.spread(play, rows, *arrays)
         for row, action in found[:1]:
-            raise IllegalAction(f"The agent {name_of(self.agents[0])}: {self.tables.refusal(row, action)}")
+            if row == _REFUSED:
+                return False
+            raise IllegalAction(f"The agent {name_of(self.agents[number])}: {self.tables.refusal(row, action)}")
+        return True
 
     def _instead(
         self, rows: npt.NDArray[np.int64], actions: npt.ArrayLike
@@ -263,25 +378,18 @@ class SeatTables:
         vectors = self._vectors.astype(self.dtype) if rows is None else self._vectors[rows].astype(self.dtype)
         return vectors if self.observation == "flat" else {"observation": vectors, "action_mask": self.masks(rows)}
 
-    def ended(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Return why the episodes of `rows` ended: "terminated", "truncated" or "illegal_action"."""
-        why = np.where(self.tables.arrays.terminated[rows], "terminated", "truncated").astype(object)
-        if self.on_illegal == "terminate" and self.refused:
-            why[[row in self.refused for row in rows.tolist()]] = "illegal_action"
-        return why
+    def ended(self, row: int) -> str:
+        """Return why an episode ended: "terminated", "truncated" or "illegal_action"."""
+        if self.on_illegal == "terminate" and row in self.refused:
+            return "illegal_action"
+        return "terminated" if self.tables.arrays.terminated[row] else "truncated"
 
-    def words(self, rows: npt.NDArray[np.int64]) -> dict[int, dict[str, Any]]:
-        """Return what else `info` says of the ends of those episodes, by table: the message for an illegal action, or
-        what the game reports at its end."""
-        found: dict[int, dict[str, Any]] = {}
-        state = self.tables.arrays.state
-        tells = self.game.type.info is not None or self.game.type.open_info is not None
-        for row, why in zip(rows.tolist(), self.ended(rows), strict=True) if tells or self.refused else ():
-            found[row] = {} if why == "illegal_action" else self.game.info(state[row], int(self.seat[row]))
-            found[row] |= self.game.open_info(state[row])
-            if row in self.refused:
-                found[row]["illegal_action"] = self.refused[row]
-        return found
+    def words(self, row: int) -> dict[str, Any]:
+        """Return what else `info` says of the end of an episode: the message for an illegal action, or what the game
+        reports at its end."""
+        informs = self.game.type.info is not None and self.ended(row) != "illegal_action"
+        found = self.game.info(self.tables.arrays.state[row], int(self.seat[row])) if informs else {}
+        return found | ({"illegal_action": self.refused[row]} if row in self.refused else {})
 
     def close(self) -> None:
         """End the worker threads."""

@@ -20,13 +20,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from backalley.agents.base.agent import answer, view_of
+from backalley.agents.base.agent import Agent, answer, name_of, view_of
+from backalley.agents.base.rule_based import RandomAgent, bots_of
+from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv
+from backalley.agents.policies.pretrained import NoPolicy
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.search.flat_monte_carlo import SearchAgent
 from backalley.console.errors import InvalidValue
@@ -55,6 +59,8 @@ SEARCH_TABLES, SEARCH_DETERMINIZATIONS = 64, 8
 _ASKED_EVERY = 7
 """Decisions between two timed ones of an agent, so that every phase of a game is included."""
 _MOST_DECISIONS = 1_000_000
+_STEPS = 64
+"""Steps of a Gymnasium environment between two looks at the clock."""
 _QUIET = 0.5
 """Above this load, other processes disturb a measurement."""
 
@@ -154,6 +160,33 @@ def aec_pace(game: Game, *, seconds: float = SECONDS, repeats: int = REPEATS) ->
     return _pace(lambda: episode_at_random(env, chance), seconds, repeats)
 
 
+def gymnasium_paces(game: Game, *, seconds: float = SECONDS, repeats: int = REPEATS) -> dict[str, dict[str, Any]]:
+    """Measure steps a second of one Gymnasium environment, resets included, against a random opponent, the game's best
+    bot and its policy, as far as it has them; actions are drawn as in the AEC loop."""
+    opponents: list[Agent] = [RandomAgent(), *bots_of(game)[-1:]]
+    with suppress(NoPolicy):
+        opponents.append(agent_of("policy", game))
+    return {
+        name_of(one).partition(":")[0]: _whole(_pace(_steps(GymnasiumEnv(game, opponent=one)), seconds, repeats))
+        for one in opponents
+    }
+
+
+def _steps(env: GymnasiumEnv) -> Callable[[], int]:
+    chance, mask = random.Random(0), env.reset(seed=0)[1]["action_mask"]
+
+    def steps() -> int:
+        nonlocal mask
+        for _ in range(_STEPS):
+            legal = np.flatnonzero(mask)
+            *_, terminated, truncated, info = env.step(legal[int(chance.random() * len(legal))])
+            mask = env.reset()[1]["action_mask"] if terminated or truncated else info["action_mask"]
+        return _STEPS
+
+    steps()
+    return steps
+
+
 def first_step(game: Game) -> dict[str, dict[str, float]]:
     """Measure the seconds that a new process takes to import the package, and from `make_vec` to the end of the first
     step: with an empty cache of machine code (`cold`), and with a filled one (`warm`)."""
@@ -223,6 +256,7 @@ def measure(
         "rollouts": _whole(rollout_pace(game, length=length, seconds=seconds, repeats=repeats)),
         "floor": game.type.speed_floor,
         "aec": _whole(aec_pace(game, seconds=seconds, repeats=repeats)),
+        "gymnasium": gymnasium_paces(game, seconds=seconds, repeats=repeats),
         "seconds_to_first_step": first_step(game),
         **({"agents": [decision_cost(game, spec, seconds * repeats) for spec in agents]} if agents else {}),
     }
@@ -244,6 +278,10 @@ def _speed(files: Files) -> Iterator[Line]:
                 if one["tables"] == FLOOR_TABLES and "in_kernel" in one
             },
             "AEC loop, thousands": f"{game['aec']['median'] / 1e3:.0f}",
+            **{
+                f"Gymnasium against `{name}`, thousands of steps": f"{one['median'] / 1e3:.0f}"
+                for name, one in game.get("gymnasium", {}).items()
+            },
             "search rollouts, thousands": f"{game['rollouts']['median'] / 1e3:,.0f}",
             "first step ever": f"{game['seconds_to_first_step']['cold']['first_step']:.1f} s",
             "in a later process": f"{game['seconds_to_first_step']['warm']['first_step']:.1f} s",

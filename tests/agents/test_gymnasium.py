@@ -18,7 +18,7 @@ from gymnasium.utils import env_checker
 from gymnasium.vector import AutoresetMode
 
 import backalley
-from backalley.agents.base.agent import View
+from backalley.agents.base.agent import Agent, View
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv, GymnasiumVectorEnv
 from backalley.agents.search.flat_monte_carlo import SearchAgent
@@ -371,28 +371,18 @@ def test_decks_are_dealt_as_in_the_aec_environment(game: Game) -> None:
     assert np.array_equal(envs.reset(seed=3, options=options)[0], [wanted] * 2)
 
 
-class AskedThroughViews(BotAgent):
-    """The best bot as an agent whose kernel nobody calls."""
+class AskedThroughViews(Agent):
+    """Another agent whose kernel nobody calls."""
 
-    kernel = None  # type: ignore[assignment]
-
-    def __init__(self, game: Game) -> None:
-        self._bot = BotAgent(game) if game.bots else RandomAgent()
-        self.name = self._bot.name
+    def __init__(self, agent: Agent) -> None:
+        self._agent, self.name = agent, agent.name
 
     def act(self, view: View) -> Any:
-        return self._bot.act(view)
+        return self._agent.act(view)
 
 
-@BY_NAME
-@pytest.mark.parametrize(("num_envs", "packs"), [(1, 0), (130, 0), (3, 2)])
-def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, num_envs: int, packs: int) -> None:
-    draw, opponent = np.random.default_rng(5), "bot" if game.bots else "random"
-    decks = [draw.permutation(game.deck_size)[: game.cards_drawn].tolist() for _ in range(packs)]
-    envs = [
-        GymnasiumVectorEnv(game, num_envs, opponent=one, seat="random", num_threads=threads)
-        for one, threads in ((opponent, 1), (opponent, 2), (AskedThroughViews(game), 1))
-    ]
+def play_alike(envs: list[GymnasiumVectorEnv], decks: list[list[int]]) -> None:
+    draw = np.random.default_rng(5)
     shown = [env.reset(seed=3, options={"decks": decks})[::-1] for env in envs]
     for _ in range(60):
         legal = shown[0][0]["action_mask"]
@@ -401,6 +391,34 @@ def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, 
                 np.testing.assert_array_equal(mine, its)
         actions = (draw.random(legal.shape) * legal).argmax(1)
         shown = [env.step(actions)[::-1] for env in envs]
+
+
+@BY_NAME
+@pytest.mark.parametrize(("num_envs", "packs"), [(1, 0), (130, 0), (3, 2)])
+def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, num_envs: int, packs: int) -> None:
+    draw, opponent = np.random.default_rng(5), BotAgent(game) if game.bots else RandomAgent()
+    decks = [draw.permutation(game.deck_size)[: game.cards_drawn].tolist() for _ in range(packs)]
+    agents = (opponent, 1), (opponent, 2), (AskedThroughViews(opponent), 1)
+    play_alike(
+        [
+            GymnasiumVectorEnv(game, num_envs, opponent=one, seat="random", num_threads=threads)
+            for one, threads in agents
+        ],
+        decks,
+    )
+
+
+@BY_NAME
+@pytest.mark.parametrize(("num_envs", "packs"), [(1, 0), (5, 1)])
+def test_different_opponents_too(game: Game, num_envs: int, packs: int) -> None:
+    """All compiled, every other one, and none."""
+    best = BotAgent(game) if game.bots else RandomAgent()
+    others = [(best, RandomAgent())[place % 2] for place in range(max(1, game.num_seats - 1))]
+    seen = [AskedThroughViews(one) for one in others]
+    some = [(seen[place], one)[place % 2] for place, one in enumerate(others)]
+    sets = others, some, seen
+    decks = [list(range(game.cards_drawn))] * packs
+    play_alike([GymnasiumVectorEnv(game, num_envs, opponent=one, seat="random") for one in sets], decks)
 
 
 def test_stacked_decks_are_dealt_once() -> None:

@@ -145,8 +145,9 @@ def test_speeds_of_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {(entry["tables"], entry["threads"]) for entry in found["batch"]} >= {(1, 1), (300, 1)}
     assert all(
         0 < entry["low"] <= entry["median"] <= entry["high"]
-        for entry in [*found["batch"], found["aec"], found["rollouts"]]
+        for entry in [*found["batch"], found["aec"], found["rollouts"], *found["gymnasium"].values()]
     )
+    assert {"random", "bot"} >= found["gymnasium"].keys() >= {"random"}
     paces = {entry["tables"]: entry["median"] for entry in found["batch"] if entry["threads"] == 1}
     assert paces[300] > paces[1]
 

@@ -61,6 +61,10 @@ class Tables(TableChecks):
         It changes with every step. Compiled code trusts what is written there; `refresh` shows it."""
         return self.engine.batch
 
+    def deals(self, row: int = 0) -> tuple[int, int]:
+        """Return what every deal changes at a table: its stream, and how many given packs are left."""
+        return self.engine.batch.stream.item(row), len(self.engine.stacked.get(row, ()))
+
     @property
     def packs_left(self) -> bool:
         """Whether packs that a caller gave are yet to be dealt at some table; compiled code does not know them."""

@@ -110,7 +110,7 @@ def _missing_field(error: Exception, inner: _Frame) -> str:
     """The name of a field that is not there; empty for other errors."""
     its = inner.names.get("self")
     if isinstance(error, AttributeError):
-        return str(inner.names["attr"]) if isinstance(its, np.record) else error.name or ""
+        return error.name or ""
     if isinstance(error, KeyError) and isinstance(its, numba.types.Record):
         return str(error.args[0])
     found = _UNKNOWN.search(str(error)) if type(error).__module__.startswith("numba.") else None

@@ -181,8 +181,8 @@ class Engine:
         )
         self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
         """A row and an action, for kernels over rows that play one."""
-        self._step_one: tuple[Deck | None, Callable[[], Any]] = None, int
-        """A deck, and what plays that action there with it."""
+        self._bound_one: tuple[Callable[[int], int], Callable[[], Any]] | None = None
+        """What plays an action on the only table, and what begins an episode there, once there is machine code."""
         self.acting: npt.NDArray[np.int8] = state["seat"]
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
         self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
@@ -211,7 +211,7 @@ class Engine:
         self.memory = Memory(self.game, self.size, buffers, self.memory)
         self.shown = self.memory.shown
         self.batch = self.batch._replace(**self._written())
-        self._step_one = None, int
+        self._bound_one = None
         self._kept.clear()
         self.lock = self.memory.lock
 
@@ -313,7 +313,10 @@ class Engine:
         if opening is None:
             self.stacked.pop(row, None)
             self._one[0][0] = row
-            self.open_rows(self._one[0], deck)
+            if self._bound_one is None:
+                self.open_rows(self._one[0], deck)
+            else:
+                self._bound_one[1]()
             return
         decks, start_outcome = opening
         self.start_one(self.draw_start_outcome(row) if start_outcome is None else int(start_outcome), row)
@@ -329,14 +332,25 @@ class Engine:
             self.batch.stream[row], outcome = rng.below(self.batch.stream[row], self.start_outcomes)
         return int(outcome)
 
+    def play_one(self, action: int, deck: Deck) -> int:
+        """Play an action of 0..A-1 on the only table, always with the same deck, and the deals after it. Return what
+        the kernel `step_one` does."""
+        if self._bound_one is not None and not self.stacked:
+            return self._bound_one[0](action)
+        if self.history is not None or self.stacked:
+            if not self.batch.mask[0, action]:
+                return -1
+            self.move_one(action, deck)
+            return 1
+        kept = self.kept(deck)
+        found: int = self.call("step_one", kept, action)
+        step, begun = self._bound.get("step_one"), self._bound.get("open_rows")
+        if step is not None and begun is not None:
+            self._bound_one = functools.partial(step, kept), functools.partial(begun, kept, self._one[0])
+        return found
+
     def move_one(self, action: int, deck: Deck, row: int = 0) -> None:
         """Play one legal action on one table, and the deals after it, given packs first."""
-        rows, actions = self._one
-        rows[0], actions[0] = row, action
-        its, step_it = self._step_one
-        if its is deck and not self.stacked:
-            step_it()
-            return
         if self.history is not None:
             self.make_room()
         if row in self.stacked:
@@ -344,10 +358,9 @@ class Engine:
             self._deal_out_one(deck, row)
             self.finish_one(row)
             return
+        rows, actions = self._one
+        rows[0], actions[0] = row, action
         self.step_rows(rows, actions, deck, False)
-        step = self.stepper(rows, deck, False, True)
-        if step is not None:
-            self._step_one = deck, functools.partial(step, actions, actions)
 
     def _deal_out_one(self, deck: Deck, row: int) -> None:
         stacked = self.stacked[row]

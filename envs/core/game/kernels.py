@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
-from ..compile.kernel import COMPILED, Bound, bind, bounded, inlined, kernel, passing, wrapping
+from ..compile.kernel import COMPILED, Bound, Kept, bind, bounded, inlined, kernel, passing, wrapping
 from ..compile.templates import specialise, template, unbound
 from ..compile.tiering import compile_from_now_on, compiled_elsewhere
 
 __all__ = [
-    "CHANCE", "COMPILED", "MEMORY", "OVER", "Bot", "Bound", "Kernels", "Planner", "Plans", "bind",
+    "CHANCE", "COMPILED", "MEMORY", "OVER", "Bot", "Bound", "Kept", "Kernels", "Planner", "Plans", "bind",
     "bounded", "compile_from_now_on", "compiled_elsewhere", "guarded", "inlined", "kernel", "passing", "specialise",
     "template", "unbound", "wrapping",
 ]  # fmt: skip

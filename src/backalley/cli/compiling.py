@@ -38,7 +38,8 @@ def compile_game(name: str) -> None:
         _play(other)
     bots = [BotAgent(game, name) for name in game.bots]
     for opponent in (RandomAgent(), *bots[-1:]):
-        GymnasiumEnv(game, opponent=opponent).reset(seed=0)
+        env = GymnasiumEnv(game, opponent=opponent)
+        env.step(env.reset(seed=0)[1]["action_mask"].argmax())
     evaluate(game, [*bots[-1:], RandomAgent(), RandomAgent()][:2], deals=2)
     for bot in bots:
         bot.act(step.observation, step.action_mask, key=0)

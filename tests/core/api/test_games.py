@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -19,7 +20,7 @@ import backalley
 from backalley.envs.core.files import gate
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import GameType
-from backalley.envs.core.rules.record import field
+from backalley.envs.core.rules.record import Record, field
 from backalley.examples import kuhn
 from tests.common import high_card
 from tests.common.cases import BY_NAME
@@ -156,6 +157,26 @@ def test_a_game_without_bots_is_played_by_everybody_else() -> None:
     assert report.deals == 20
     with pytest.raises(ValueError, match="kuhn has no bots"):
         backalley.agent("bot", bare)
+
+
+@pytest.mark.parametrize("value", [3, 300, -200, 2.5, True, np.int64(300), np.uint8(7), [1, 2], np.arange(3), "x"])
+def test_a_record_reads_and_writes_as_numpys_does(value: Any) -> None:
+    parts = [("seat", "i1"), ("hands", "u1", (2, 2)), ("units", "f4", 2)]
+    kept = []
+    for kind in (np.record, Record):
+        rows = np.zeros(2, np.dtype((kind, parts)))
+        found: list[Any] = [type(rows[1].hands), type(rows[1].seat)]
+        for name in ("seat", "hands", "units", "trick", "dtype"):
+            try:
+                setattr(rows[1], name, value)
+            except (AttributeError, OverflowError, ValueError, TypeError) as error:
+                found.append(type(error))
+        rows[0].hands[1, 0] = 9
+        kept.append((found, rows.tobytes(), rows[1].units.tolist()))
+        with pytest.raises(AttributeError, match="trick"):
+            _ = rows[0].trick
+        assert pickle.loads(pickle.dumps(rows)).dtype.type is kind
+    assert kept[0] == kept[1]
 
 
 @BY_NAME

@@ -16,6 +16,7 @@ from backalley.console.errors import KernelError
 from backalley.envs.core.compile.kernel import COMPILED, bind, uncompiled
 from backalley.envs.core.compile.tiering import Interpreted, explaining
 from backalley.envs.core.rules import trick_hand
+from backalley.envs.core.rules.record import Record
 
 TEXT = '''
 from backalley.envs.core.compile.kernel import kernel
@@ -66,7 +67,7 @@ class Options(NamedTuple):
     fold_costs: float = 0.5
 
 
-GIVEN = Options(), np.zeros(1, np.dtype((np.record, [("seat", "i1"), ("tricks", "i2", 2)])))[0]
+GIVEN = Options(), np.zeros(1, np.dtype((Record, [("seat", "i1"), ("tricks", "i2", 2)])))[0]
 
 
 def compiled(kernel: Any) -> None:
