@@ -134,6 +134,14 @@ def test_the_layout_says_where_every_field_is(leduc: Exported) -> None:
     assert kept["triple"] == "aarch64-linux-gnu"
 
 
+@pytest.mark.parametrize("triple", ["i686-linux-gnu", "s390x-linux-gnu", "x86_64-pc-windows-gnu"])
+def test_other_machines_have_code_too(triple: str, tmp_path: Path) -> None:
+    """Narrow ones, and those whose highest byte comes first."""
+    written = export(SMALL, "c", tmp_path, triple=triple)
+    assert written.layout["triple"] == triple
+    assert (tmp_path / written.files[0]).stat().st_size > 5000
+
+
 @pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
 @pytest.mark.parametrize("language", ["c", "c++"])
 def test_the_header_stands_alone(leduc: Exported, language: str) -> None:
