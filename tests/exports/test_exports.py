@@ -194,6 +194,20 @@ def test_the_guides_environment_for_pufferlib_plays_the_policy(tmp_path: Path) -
     assert 1 <= length / count < 20
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(NODE is None, reason="there is no Node.js")
+def test_the_guides_page_for_browsers_plays_a_game(tmp_path: Path) -> None:
+    export("missouri_city", "wasm", tmp_path)
+    text = (ROOT / "docs" / "guides" / "exporting.md").read_text("utf-8").split("```js\n")[1].split("```")[0]
+    files = """import fs from "node:fs";
+    const headers = { "Content-Type": "application/wasm" };
+    globalThis.fetch = async (name) => new Response(fs.readFileSync(name), { headers });\n"""
+    (tmp_path / "page.mjs").write_text(files + text)
+    shown = subprocess.check_output(["node", "page.mjs"], text=True, cwd=tmp_path).splitlines()
+    assert {line.split(":")[0] for line in shown} == {"seat 0", "seat 1"}
+    assert 2 <= len(shown) < 100
+
+
 PUFFER = """
 #include <stdio.h>
 int main(void) {
