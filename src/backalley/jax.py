@@ -139,7 +139,8 @@ def _registered(game: Game) -> dict[str, str]:
     text = module_text(game, f"jax:{major}:{minor}")
     names = {part: f"{game.name}_jax_{part}" for part in ("init", "step")}
     triple, features = llvm.get_process_triple(), llvm.get_host_cpu_features().flatten()
-    code = object_code(text, set(names.values()), triple, llvm.get_host_cpu_name(), features, {}, {})
+    here = (triple, llvm.get_host_cpu_name(), features)
+    code = object_code(text, set(names.values()), *here, {}, {}, addresses="jitdefault")
     machine = llvm.Target.from_triple(triple).create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))

@@ -134,6 +134,14 @@ def test_the_layout_says_where_every_field_is(leduc: Exported) -> None:
     assert kept["triple"] == "aarch64-linux-gnu"
 
 
+@pytest.mark.parametrize("triple", ["i686-linux-gnu", "s390x-linux-gnu", "x86_64-pc-windows-gnu"])
+def test_other_machines_have_code_too(triple: str, tmp_path: Path) -> None:
+    """Narrow ones, and those whose highest byte comes first."""
+    written = export(SMALL, "c", tmp_path, triple=triple)
+    assert written.layout["triple"] == triple
+    assert (tmp_path / written.files[0]).stat().st_size > 5000
+
+
 @pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
 @pytest.mark.parametrize("language", ["c", "c++"])
 def test_the_header_stands_alone(leduc: Exported, language: str) -> None:
@@ -184,6 +192,20 @@ def test_the_guides_environment_for_pufferlib_plays_the_policy(tmp_path: Path) -
     assert count > 1000
     assert -0.6 < score / count < -0.3, "random play loses to the policy"
     assert 1 <= length / count < 20
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NODE is None, reason="there is no Node.js")
+def test_the_guides_page_for_browsers_plays_a_game(tmp_path: Path) -> None:
+    export("missouri_city", "wasm", tmp_path)
+    text = (ROOT / "docs" / "guides" / "exporting.md").read_text("utf-8").split("```js\n")[1].split("```")[0]
+    files = """import fs from "node:fs";
+    const headers = { "Content-Type": "application/wasm" };
+    globalThis.fetch = async (name) => new Response(fs.readFileSync(name), { headers });\n"""
+    (tmp_path / "page.mjs").write_text(files + text)
+    shown = subprocess.check_output(["node", "page.mjs"], text=True, cwd=tmp_path).splitlines()
+    assert {line.split(":")[0] for line in shown} == {"seat 0", "seat 1"}
+    assert 2 <= len(shown) < 100
 
 
 PUFFER = """

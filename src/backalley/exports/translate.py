@@ -270,10 +270,13 @@ def object_code(
     features: str,
     instead: Mapping[str, str],
     held: Mapping[str, npt.NDArray[np.float32]],
+    *,
+    addresses: str = "default",
 ) -> bytes:
     """Return a module as an object file for a processor, with these functions to be called. `instead` has functions of
-    the module by the names of what they stand for, `held` the numbers that it reads, by their names. Raises ValueError
-    for an unknown triple, or where the module calls what only Python has."""
+    the module by the names of what they stand for, `held` the numbers that it reads, by their names; `addresses` is
+    LLVM's code model, "jitdefault" for code that is loaded into this process. Raises ValueError for an unknown triple,
+    or where the module calls what only Python has."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     wasm = triple.startswith("wasm")
@@ -283,7 +286,9 @@ def object_code(
         raise InvalidValue(
             f"The triple is {triple!r}; it takes one that LLVM knows, such as aarch64-linux-gnu ({error})."
         ) from None
-    machine = target.create_target_machine(processor, features, opt=3, reloc="static" if wasm else "pic")
+    machine = target.create_target_machine(
+        processor, features, opt=3, reloc="static" if wasm else "pic", codemodel=addresses
+    )
     for name, own in instead.items():
         text = re.sub(rf"^declare .*@{re.escape(name)}\(.*$", "", text, flags=re.MULTILINE)
         text = text.replace(f"@{name}(", f"@{own}(")
