@@ -204,6 +204,18 @@ def test_kuhn_poker_agrees_with_openspiels_own() -> None:
     assert found[0][0] == pytest.approx(11 / 12, abs=1e-9)
 
 
+@pytest.mark.slow
+def test_liars_dice_loses_what_openspiel_finds() -> None:
+    """Of uniform play, and of CFR's average policy, which comes from there by information states."""
+    from backalley.benchmarks.studies.play.openspiel_algorithms import liars_dice
+
+    rows = list(liars_dice(3))
+    assert len({row["what"] for row in rows}) == 4
+    for row in rows:
+        assert row["ours"] == pytest.approx(row["theirs"], abs=1e-9)
+    assert rows[0]["ours"] == pytest.approx(1.5614886463844795, abs=1e-9)
+
+
 @pytest.mark.parametrize("name", ["external", "outcome"])
 def test_monte_carlo_cfr_learns_kuhn_poker(name: str) -> None:
     from open_spiel.python.algorithms import exploitability, external_sampling_mccfr, outcome_sampling_mccfr
