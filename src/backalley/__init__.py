@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from backalley.benchmarks.matches.tournament import tournament
     from backalley.envs.core.api.game_state import GameState
     from backalley.envs.core.api.walker import Nodes, Path, Walker, walker
+    from backalley.envs.core.files.serialized import deserialize_state, serialize_state
     from backalley.exports.writing import export
     from backalley.records.reading import read_record
     from backalley.records.writing import record_games
@@ -83,6 +84,7 @@ __all__ = [
     "agent",
     "analyse",
     "attack",
+    "deserialize_state",
     "evaluate",
     "event_str",
     "events_str",
@@ -103,6 +105,7 @@ __all__ = [
     "register_phase",
     "register_policy",
     "replay",
+    "serialize_state",
     "state_fields",
     "tournament",
     "train",
@@ -125,6 +128,7 @@ _ON_FIRST_USE = {
     "register_phase": "training.config.phases",
     "register_policy": "agents.policies.policy_kinds",
     "replay": "agents.people.replays",
+    **dict.fromkeys(("deserialize_state", "serialize_state"), "envs.core.files.serialized"),
     "tournament": "benchmarks.matches.tournament",
     "train": "training.train",
     "Tree": "benchmarks.exact.tree",

@@ -97,6 +97,30 @@ def test_what_openspiel_plays_is_our_game(game: Game) -> None:
     assert spiel.max_chance_outcomes() >= game.num_start_outcomes
 
 
+@pytest.mark.parametrize("game", WITH_EVENTS, ids=lambda game: game.name)
+def test_the_public_state_is_an_observation_of_nobodys(game: Game) -> None:
+    from open_spiel.python import observation
+
+    kinds, random, state = pyspiel.PrivateInfoType, np.random.default_rng(4), loaded(game).new_initial_state()
+    public, nothing = (
+        pyspiel.IIGObservationType(public_info=True, perfect_recall=recall, private_info=kinds.NONE)
+        for recall in (True, False)
+    )
+    observer = observation.make_observation(loaded(game), public)
+    for _ in range(30):
+        if state.is_terminal():
+            break
+        shown = []
+        for seat in range(game.num_seats):
+            observer.set_from(state, seat)
+            shown.append((observer.string_from(state, seat), observer.tensor.tobytes()))
+        assert len(set(shown)) == 1
+        assert shown[0][0] == state.state.public_state_string()
+        assert observer.dict["events_count"][0] == len(state.state.public_events())
+        state.apply_action(at_random(state, random))
+    assert loaded(game).make_py_observer(nothing) is None
+
+
 @BY_NAME
 def test_states_are_cloned_and_pickled_in_the_middle(game: Game) -> None:
     random, state = np.random.default_rng(5), loaded(game).new_initial_state()

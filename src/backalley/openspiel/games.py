@@ -151,17 +151,18 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
         return SpielState(self)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> SpielObserver | None:
-        """Return what writes observations, or information states where recall is perfect; None for any other kind:
-        what everybody sees, or nobody else, is not distinguished."""
+        """Return what writes observations; where recall is perfect, information states, or the public state where
+        private information is left out; None for any other kind."""
         if params:
             raise InvalidValue(f"Observers of {self.game.name} take no parameters; {params} was given.")
         if iig_obs_type is None:
             return SpielObserver(self.game, False)
-        seat = iig_obs_type.private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER
-        recall = iig_obs_type.perfect_recall
-        if not (seat and iig_obs_type.public_info) or (recall and self.game.type.events is None):
+        kinds, private = pyspiel.PrivateInfoType, iig_obs_type.private_info
+        recall, public = iig_obs_type.perfect_recall, private == kinds.NONE
+        known = self.game.type.events is not None if recall else not public
+        if not (known and iig_obs_type.public_info and private in (kinds.SINGLE_PLAYER, kinds.NONE)):
             return None
-        return SpielObserver(self.game, recall)
+        return SpielObserver(self.game, recall, public)
 
 
 class SpielState(pyspiel.State):  # type: ignore[misc]
@@ -234,27 +235,35 @@ def _balanced(game: Game, gained: list[float]) -> list[float]:
 
 class SpielObserver:
     """Writes what a seat may know to `tensor` (float32), in the pieces of `dict`: the fields of the observation, and
-    for an information state the number of events and the events."""
+    for an information state the number of events and the events; for the public state these alone, of public events."""
 
-    def __init__(self, game: Game, recall: bool) -> None:
-        self.recall = recall
-        self.tensor = np.zeros(information_state_size(game) if recall else game.observation_size, np.float32)
+    def __init__(self, game: Game, recall: bool, public: bool = False) -> None:
+        self.recall, self.public = recall, public
+        size = 0 if public else game.observation_size
+        more = information_state_size(game) - game.observation_size if recall else 0
+        self.tensor = np.zeros(size + more, np.float32)
         self.dict = {
             name: self.tensor[place.start : place.stop].reshape(place.shape or 1)
-            for name, place in game.observation_fields.items()
+            for name, place in ({} if public else game.observation_fields).items()
         }
         if recall:
-            size = game.observation_size
             self.dict["events_count"] = self.tensor[size : size + 1]
             self.dict["events"] = self.tensor[size + 1 :].reshape(-1, 3)
 
     def set_from(self, state: SpielState, player: int) -> None:
         """Write what a seat knows; where chance decides, an observation is all zero."""
         game_state = state.state
+        if self.public:
+            known = game_state.public_events()
+            self.tensor[:] = 0
+            self.tensor[: 1 + known.size] = [len(known), *known.ravel()]
+            return
         self.tensor[:] = game_state.information_state_tensor(player) if self.recall else game_state.observation(player)
 
     def string_from(self, state: SpielState, player: int) -> str:
         """Return it in words. Two observations have the same words if and only if they are the same."""
+        if self.public:
+            return state.state.public_state_string()
         if self.recall:
             return state.state.information_state_string(player)
         shown = hashlib.sha256(state.state.observation(player).tobytes()).hexdigest()[:16]
