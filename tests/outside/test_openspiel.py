@@ -199,6 +199,25 @@ def test_a_wrong_game_string_is_refused_in_a_sentence(string: str, message: str)
         pyspiel.load_game(string)
 
 
+def test_the_number_of_players_is_a_parameter_as_in_openspiels_games() -> None:
+    four = backalley.game("twenty_one", num_players=4)
+    assert pyspiel.load_game("backalley_twenty_one", {"players": 4}).game == four
+    assert pyspiel.load_game("backalley_kuhn", {"players": 2}).game == KUHN
+    assert pyspiel.load_game("backalley_kuhn", {"players": 2}).new_initial_state().is_chance_node()
+    with pytest.raises(ValueError, match=r"has 2 seats; players=3 was given"):
+        pyspiel.load_game("backalley_kuhn", {"players": 3})
+
+
+def test_an_illegal_action_is_openspiels_error_and_ours() -> None:
+    state = loaded(backalley.game("backhand"), "sampled").new_initial_state()
+    state.apply_action(0)
+    before, illegal = str(state), state.legal_actions_mask().index(0)
+    for kind in (pyspiel.SpielError, backalley.IllegalAction):
+        with pytest.raises(kind, match="cannot play"):
+            state.apply_action(illegal)
+    assert str(state) == before
+
+
 def test_two_games_of_one_name_are_refused() -> None:
     import dataclasses
 

@@ -1,6 +1,7 @@
 """Our games as OpenSpiel's Python games.
 
-Options are parameters of the game string, and so are `preset`, `chance` and `rng_seed`. The state is a `GameState` with
+Options are parameters of the game string, and so are `preset`, `chance`, `rng_seed` and, as in OpenSpiel's own games,
+`players`. The state is a `GameState` with
 explicit chance: where chance is `sampled`, a chance node has the one outcome 0, which draws all that chance decides up
 to the next decision. That takes fewer calls, but OpenSpiel cannot pickle or serialize such a state of a Python game
 ("GetRNGState unimplemented"), so it has to be asked for.
@@ -18,6 +19,7 @@ import pyspiel
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.histories import information_state_size
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.kernels import compile_from_now_on
@@ -29,7 +31,8 @@ CHANCE = ("explicit", "sampled")
 """What the parameter `chance` takes: every outcome with its probability, or one outcome that draws all."""
 _NO_LIMIT = 1_000_000
 """`max_game_length` of a game that declares no bound of its decisions."""
-_OWN: dict[str, Any] = {"preset": "", "chance": "explicit", "rng_seed": -1}
+_OWN: dict[str, Any] = {"preset": "", "chance": "explicit", "rng_seed": -1, "players": 0}
+"""Parameters that are no options; 0 players are those of the other options."""
 _types: dict[str, GameType] = {}
 """The games that are registered, by their names in OpenSpiel."""
 
@@ -125,8 +128,13 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
         given = {**defaults, **(params or {})}
         # OpenSpiel fills in the defaults before we see them, so a value that is the default was perhaps not given.
         options = {name: _read(value) for name, value in given.items() if name not in _OWN and value != defaults[name]}
-        preset = {"preset": given["preset"]} if given["preset"] else {}
-        self.game = game_type.bind(preset, **options)
+        if given["preset"]:
+            options["preset"] = given["preset"]
+        if given["players"] and "num_players" in defaults:
+            options.setdefault("num_players", given["players"])
+        self.game = game_type.bind(options)
+        if given["players"] not in (0, self.game.num_seats):
+            raise InvalidValue(f"{self.game!r} has {self.game.num_seats} seats; players={given['players']} was given.")
         compile_from_now_on()  # whoever loads a game here walks through its tree
         self.explicit = _checked(given["chance"]) == "explicit"
         self.random = np.random.default_rng(given["rng_seed"] if given["rng_seed"] >= 0 else None)
@@ -165,6 +173,10 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
         return SpielObserver(self.game, recall, public)
 
 
+class SpielIllegalAction(IllegalAction, pyspiel.SpielError):  # type: ignore[misc]
+    """An action or an outcome that is not legal."""
+
+
 class SpielState(pyspiel.State):  # type: ignore[misc]
     """A position; `state` is the GameState, with explicit chance."""
 
@@ -196,8 +208,11 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
             self.state = self.state.clone()
         if self.state.is_chance and not self.get_game().explicit:
             self.state.draw_chance(int(self.get_game().random.integers(2**63)))
-        else:
+            return
+        try:
             self.state.apply(action)
+        except ValueError as error:  # what OpenSpiel's own games raise, and RLlib's wrapper expects
+            raise SpielIllegalAction(str(error)) from None
 
     def _action_to_string(self, player: int, action: int) -> str:
         if player != pyspiel.PlayerId.CHANCE:
