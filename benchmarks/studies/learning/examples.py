@@ -33,7 +33,7 @@ class Example(NamedTuple):
     library: str
     file: str
     line: tuple[str, str]
-    """What stands in the environment's line, and what does here."""
+    """The part of a line that makes their environment, and that of ours."""
     arguments: tuple[str, ...] = ()
     more: tuple[tuple[str, str], ...] = ()
     """What the library's release calls by another name than the file, where the file has it."""
