@@ -21,6 +21,7 @@ from backalley.agents.policies.network import weights_of
 from backalley.agents.policies.own_policy import OwnPolicyAgent
 from backalley.agents.policies.policy_file import PolicyFileError, read_metadata, save_policy
 from backalley.agents.policies.policy_kinds import PolicyKind, register_policy
+from backalley.benchmarks.studies.learning.guides import guide_attention
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.training.config.phases import KINDS, Phases
@@ -163,6 +164,14 @@ def test_files_of_unknown_or_changed_networks_are_refused_in_a_sentence(
     monkeypatch.setattr(policy_kinds, "_registered", {})
     with pytest.raises(PolicyFileError, match="first import the module that calls register_policy"):
         backalley.load_policy(run, GAME)
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_are_run_by_its_study() -> None:
+    found = guide_attention(4000, 2000).to_json()
+    assert found["evaluate"]["name"].startswith("attention-s0-")
+    assert 0 < found["exploit"]["mean_loss"] < 3
+    assert found["attack"]["deals"] > 100
 
 
 def test_what_cannot_be_registered(attention: ModuleType) -> None:

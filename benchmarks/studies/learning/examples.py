@@ -24,7 +24,9 @@ _SPIEL = (
     "import backalley.openspiel, pyspiel; [backalley.openspiel.register(f'backalley.examples.{name}') "
     "for name in ('kuhn', 'leduc')]\n",
 )
-_RLLIB = ("OpenSpielEnv(pyspiel.load_game(", "OpenSpielEnv(__import__('backalley.openspiel') and pyspiel.load_game(")
+
+
+_NOBODY = "--num-episodes-human-play=0"
 
 
 class Example(NamedTuple):
@@ -41,39 +43,25 @@ class Example(NamedTuple):
     """Code that begins what the file only defines."""
 
 
+def _of_openspiel(name: str, *arguments: str, line: tuple[str, str] = _SPIEL) -> Example:
+    return Example("open_spiel", f"open_spiel/python/examples/{name}.py", line, arguments)
+
+
 EXAMPLES = {
-    "cfr": Example(
-        "open_spiel", "open_spiel/python/examples/cfr_example.py", _SPIEL, ("--game=backalley_kuhn", "--iterations=21")
+    "cfr": _of_openspiel("cfr_example", "--game=backalley_kuhn", "--iterations=21"),
+    "mccfr": _of_openspiel("mccfr_example", "--game=backalley_kuhn", "--iterations=1001"),
+    "deep-cfr": _of_openspiel(
+        "deep_cfr_pytorch", "--game_name=backalley_kuhn", "--num_iterations=2", "--num_traversals=10"
     ),
-    "mccfr": Example(
-        "open_spiel",
-        "open_spiel/python/examples/mccfr_example.py",
-        _SPIEL,
-        ("--game=backalley_kuhn", "--iterations=1001"),
-    ),
-    "deep-cfr": Example(
-        "open_spiel",
-        "open_spiel/python/examples/deep_cfr_pytorch.py",
-        _SPIEL,
-        ("--game_name=backalley_kuhn", "--num_iterations=2", "--num_traversals=10"),
-    ),
-    "nfsp": Example(
-        "open_spiel",
-        "open_spiel/python/examples/nfsp_leduc_pytorch.py",
-        ("from open_spiel.python import policy\n", f"from open_spiel.python import policy\n{_SPIEL[1]}"),
-        ("--game_name=backalley_leduc", "--num_train_episodes=500", "--eval_every=250"),
+    "nfsp": _of_openspiel(
+        *("nfsp_leduc_pytorch", "--game_name=backalley_leduc", "--num_train_episodes=500", "--eval_every=250"),
+        line=("from open_spiel.python import policy\n", f"from open_spiel.python import policy\n{_SPIEL[1]}"),
     ),
     "rllib": Example(
         "ray",
         "ray/rllib/examples/multi_agent/self_play_with_open_spiel.py",
-        _RLLIB,
-        (
-            "--env=backalley_missouri_city",
-            "--stop-iters=1",
-            "--num-episodes-human-play=0",
-            "--num-env-runners=1",
-            "--num-cpus=3",
-        ),
+        ("OpenSpielEnv(pyspiel.load_game(", "OpenSpielEnv(__import__('backalley.openspiel') and pyspiel.load_game("),
+        ("--env=backalley_missouri_city", "--stop-iters=1", "--num-env-runners=1", "--num-cpus=3", _NOBODY),
     ),
     "tianshou": Example(
         "tianshou",
