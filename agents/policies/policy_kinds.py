@@ -101,6 +101,8 @@ class PolicyKind(NamedTuple):
     """Makes a `torch.nn.Module` from the game and the settings. Its forward pass takes observations [n, O], float32,
     and returns logits of all actions [n, A], legal or not, alone or first in a tuple. Equal settings give arrays of
     equal names and shapes, all of them of real numbers."""
+    reads_events: bool = False
+    """Whether it takes information states [n, I] instead, as `BatchEnv.information_state_tensor` has them."""
 
 
 _registered: dict[str, PolicyKind] = {}
@@ -138,14 +140,19 @@ class OwnPlayer(NamedTuple):
     def network(self, game: Game) -> Any:
         """Return a new network of its settings, a `torch.nn.Module`. Raises ValueError for a kind that is not
         registered in this process, or for settings that it does not have."""
-        kind = _registered.get(self.name)
-        if kind is None:
+        kind = self.kind
+        given = option_rules.parse(f"The network {self.name}", kind.settings, self.settings, what="setting")
+        return kind.network(game, given)
+
+    @property
+    def kind(self) -> PolicyKind:
+        """Its registered kind. Raises ValueError where there is none in this process."""
+        if self.name not in _registered:
             raise InvalidValue(
                 f"It plays by a network of the kind {self.name!r}, which is not registered here: first import the "
                 f"module that calls register_policy for it. Registered are: {', '.join(_registered) or 'none'}."
             )
-        given = option_rules.parse(f"The network {self.name}", kind.settings, self.settings, what="setting")
-        return kind.network(game, given)
+        return _registered[self.name]
 
     def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
         """Return the shapes of its arrays by name. Raises ValueError as `network` does."""

@@ -200,7 +200,7 @@ def read_solution(path: Path, game: Game) -> Solution:
 
 def _direct(agent: Agent) -> DirectAgent:
     """An agent that can be asked at every position. Raises NoProbabilities."""
-    if not isinstance(agent, DirectAgent):
+    if not isinstance(agent, DirectAgent) or agent.reads_events:
         raise NoProbabilities(f"{name_of(agent)} cannot be asked at every position: it has to see a table.")
     return agent
 

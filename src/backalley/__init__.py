@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from backalley.envs.core.api.tables import IllegalAction, Played, TimeStep
     from backalley.envs.core.api.vector import BatchEnv
     from backalley.envs.core.api.walker import Nodes, Path, Walker, walker
+    from backalley.envs.core.files.serialized import deserialize_state, serialize_state
     from backalley.envs.core.game.catalogue import UnknownGame, game_names, game_type, games
     from backalley.envs.core.game.game import Game, GameType
     from backalley.envs.core.rules.options import OptionError
@@ -63,11 +64,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BackAlleyError", "BatchEnv", "Game", "GameState", "GameType", "IllegalAction", "Nodes", "OptionError", "Path",
-    "Played", "Recall", "Saved", "ShownEvents", "States", "TimeStep", "Tree", "UnknownGame", "Walker", "__version__",
-    "agent", "analyse", "attack", "evaluate", "event_str", "events_str", "export", "game", "game_names", "game_type",
-    "games", "load_policy", "make", "make_vec", "read_record", "record_games", "register_agent", "register_game",
-    "register_gymnasium", "register_pettingzoo", "register_phase", "register_policy", "replay", "state_fields",
-    "tournament", "train", "tree", "walker",
+    "Played", "Recall", "Saved", "ShownEvents", "States", "TimeStep", "Tree", "UnknownGame", "Walker",
+    "__version__", "agent", "analyse", "attack", "deserialize_state", "evaluate", "event_str", "events_str",
+    "export", "game", "game_names", "game_type", "games", "load_policy", "make", "make_vec", "read_record",
+    "record_games", "register_agent", "register_game", "register_gymnasium", "register_pettingzoo",
+    "register_phase", "register_policy", "replay", "serialize_state", "state_fields", "tournament", "train", "tree",
+    "walker",
 ]  # fmt: skip
 
 _PLACES = {
@@ -89,6 +91,7 @@ _PLACES = {
     "envs.core.api.tables": "IllegalAction Played TimeStep",
     "envs.core.api.vector": "BatchEnv",
     "envs.core.api.walker": "Nodes Path Walker walker",
+    "envs.core.files.serialized": "deserialize_state serialize_state",
     "envs.core.game.catalogue": "UnknownGame game game_names game_type games",
     "envs.core.game.game": "Game GameType",
     "envs.core.rules.options": "OptionError",

@@ -17,6 +17,7 @@ from backalley.benchmarks.exact.tree import Tree
 from backalley.benchmarks.exact.walk import TooLarge
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.examples.leduc import GAME as LEDUC
+from backalley.examples.liars_dice import GAME as DICE
 from tests import ROOT
 
 TINY = ("pitch", "missouri_city", "twenty_one", "killer_bridge")
@@ -28,8 +29,8 @@ def matching(tree: Tree, regret: npt.NDArray[np.float64]) -> npt.NDArray[np.floa
     return np.where(sums > 0, positive / np.maximum(sums, 1e-300), tree.uniform())
 
 
-def counterfactual_regret(tree: Tree, iterations: int) -> npt.NDArray[np.float64]:
-    """CFR+ with linear averages (Tammelin 2014), by the tree's arrays alone."""
+def counterfactual_regret(tree: Tree, iterations: int, *, plus: bool = True) -> npt.NDArray[np.float64]:
+    """CFR+ with linear averages (Tammelin 2014), or CFR with even ones, by the tree's arrays alone."""
     chosen = np.flatnonzero(tree.choice >= 0)
     place, parent = tree.choice[chosen], tree.parent[chosen]
     regret, total = np.zeros(len(tree.action)), np.zeros(len(tree.action))
@@ -38,10 +39,10 @@ def counterfactual_regret(tree: Tree, iterations: int) -> npt.NDArray[np.float64
             strategy, mine = matching(tree, regret), tree.seat[parent] == seat
             value = tree.values(strategy)[:, seat]
             gain = tree.reach(strategy, without=seat)[parent] * (value[chosen] - value[parent])
-            regret = np.maximum(regret + np.bincount(place[mine], gain[mine], len(regret)), 0)
+            regret = np.maximum(regret + np.bincount(place[mine], gain[mine], len(regret)), 0 if plus else -np.inf)
             own = np.zeros(len(regret))
             own[place[mine]] = tree.reach(strategy, only=seat)[parent[mine]]
-            total += iteration * own * strategy
+            total += (iteration if plus else 1) * own * strategy
     return matching(tree, total)
 
 
@@ -58,6 +59,15 @@ def test_published_values(game: Any, nodes: int, sets: int, uniform: float, valu
     found = counterfactual_regret(tree, 300)
     assert tree.expected(found)[0] == pytest.approx(value, abs=2e-3)
     assert tree.nash_conv(found) < 0.01
+
+
+@pytest.mark.slow
+def test_liars_dice_after_three_iterations_of_cfr_is_openspiels() -> None:
+    """`pyspiel.CFRSolver` of version 2.0.2, whose average policy `pyspiel.nash_conv` measures; `test_openspiel.py`
+    measures that policy itself."""
+    tree = backalley.tree(DICE)
+    assert tree.nash_conv(tree.uniform()) == pytest.approx(1.5614886463844795, abs=1e-9)
+    assert tree.nash_conv(counterfactual_regret(tree, 3, plus=False)) == pytest.approx(0.9232647097528408, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", TINY)

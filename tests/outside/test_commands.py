@@ -27,7 +27,18 @@ studies = COMMANDS["study"]
 assert isinstance(studies, click.Group)
 EVERY: dict[str, click.Command] = {**dev.commands, **{name: one for name, one in COMMANDS.items() if name != "study"}}
 EVERY |= {f"study {name}": command for name, command in studies.commands.items()}
-GAMELESS = {"beliefs", "chaos", "mutants", "docs", "types", "cluster-check", "library", "openspiel"}
+GAMELESS = {
+    "beliefs",
+    "chaos",
+    "mutants",
+    "docs",
+    "types",
+    "cluster-check",
+    "library",
+    "examples",
+    "attention",
+    "openspiel",
+}
 BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",), "enter": ("mine", "random")}
 """Words that stand before and after the game's name."""
 WRITING = [name for name, one in EVERY.items() if any("--json" in option.opts for option in one.params)]

@@ -97,6 +97,30 @@ def test_what_openspiel_plays_is_our_game(game: Game) -> None:
     assert spiel.max_chance_outcomes() >= game.num_start_outcomes
 
 
+@pytest.mark.parametrize("game", WITH_EVENTS, ids=lambda game: game.name)
+def test_the_public_state_is_an_observation_of_nobodys(game: Game) -> None:
+    from open_spiel.python import observation
+
+    kinds, random, state = pyspiel.PrivateInfoType, np.random.default_rng(4), loaded(game).new_initial_state()
+    public, nothing = (
+        pyspiel.IIGObservationType(public_info=True, perfect_recall=recall, private_info=kinds.NONE)
+        for recall in (True, False)
+    )
+    observer = observation.make_observation(loaded(game), public)
+    for _ in range(30):
+        if state.is_terminal():
+            break
+        shown = []
+        for seat in range(game.num_seats):
+            observer.set_from(state, seat)
+            shown.append((observer.string_from(state, seat), observer.tensor.tobytes()))
+        assert len(set(shown)) == 1
+        assert shown[0][0] == state.state.public_state_string()
+        assert observer.dict["events_count"][0] == len(state.state.public_events())
+        state.apply_action(at_random(state, random))
+    assert loaded(game).make_py_observer(nothing) is None
+
+
 @BY_NAME
 def test_states_are_cloned_and_pickled_in_the_middle(game: Game) -> None:
     random, state = np.random.default_rng(5), loaded(game).new_initial_state()
@@ -175,6 +199,25 @@ def test_a_wrong_game_string_is_refused_in_a_sentence(string: str, message: str)
         pyspiel.load_game(string)
 
 
+def test_the_number_of_players_is_a_parameter_as_in_openspiels_games() -> None:
+    four = backalley.game("twenty_one", num_players=4)
+    assert pyspiel.load_game("backalley_twenty_one", {"players": 4}).game == four
+    assert pyspiel.load_game("backalley_kuhn", {"players": 2}).game == KUHN
+    assert pyspiel.load_game("backalley_kuhn", {"players": 2}).new_initial_state().is_chance_node()
+    with pytest.raises(ValueError, match=r"has 2 seats; players=3 was given"):
+        pyspiel.load_game("backalley_kuhn", {"players": 3})
+
+
+def test_an_illegal_action_is_openspiels_error_and_ours() -> None:
+    state = loaded(backalley.game("backhand"), "sampled").new_initial_state()
+    state.apply_action(0)
+    before, illegal = str(state), state.legal_actions_mask().index(0)
+    for kind in (pyspiel.SpielError, backalley.IllegalAction):
+        with pytest.raises(kind, match="cannot play"):
+            state.apply_action(illegal)
+    assert str(state) == before
+
+
 def test_two_games_of_one_name_are_refused() -> None:
     import dataclasses
 
@@ -202,6 +245,18 @@ def test_kuhn_poker_agrees_with_openspiels_own() -> None:
         found.append([uniform, exploitability.nash_conv(game, learned), *value])
     assert np.allclose(*found, rtol=0, atol=1e-9)
     assert found[0][0] == pytest.approx(11 / 12, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_liars_dice_loses_what_openspiel_finds() -> None:
+    """Of uniform play, and of CFR's average policy, which comes from there by information states."""
+    from backalley.benchmarks.studies.play.openspiel_algorithms import liars_dice
+
+    rows = list(liars_dice(3))
+    assert len({row["what"] for row in rows}) == 4
+    for row in rows:
+        assert row["ours"] == pytest.approx(row["theirs"], abs=1e-9)
+    assert rows[0]["ours"] == pytest.approx(1.5614886463844795, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["external", "outcome"])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import backalley
+from backalley.benchmarks.studies.learning.examples import Example, changed, file_of, outside_examples, ran
 from backalley.benchmarks.studies.learning.guides import LIBRARIES, code_of_the_guide, program_of_the_guide
+from backalley.console.errors import InvalidValue, NotInstalled
 
 NEEDED = {"torchrl": "torchrl", "tianshou": "tianshou", "rllib": "ray.rllib"}
 """What has to be installed for each program."""
@@ -35,6 +38,35 @@ def test_a_program_of_the_guide_learns_and_its_agent_plays(name: str) -> None:
     agent = program_of_the_guide(f"{name}_ppo.py", "libraries.md")["train"](0.01, seed=0)
     report = backalley.evaluate("missouri_city", [agent, "random"], deals=20)
     assert report.agents[0].name == name
+
+
+# Their own examples --------------------------------------------------------------------------------------------------
+
+
+def test_an_example_runs_with_its_line_changed_and_says_why_it_does_not(tmp_path: Path) -> None:
+    file = tmp_path / "numpy_example.py"
+    file.write_text("import sys\nfrom games import chess\n\ndef play():\n    print(chess)\n    sys.exit(sys.argv[1])\n")
+    one = Example("numpy", file.name, ("from games import chess", "import backalley as chess"), last="play()")
+    text = changed(one, file_of(one, tmp_path))
+    assert ran(text.replace("sys.exit", "print"), ("fine",), 60)["ran"]
+    found = ran(text, ("one", "two"), 60)
+    assert (found["ran"], found["why"]) == (False, "one")
+    assert "had not ended after 0 seconds" in ran("while True: pass", (), 0.2)["why"]
+    with pytest.raises(InvalidValue, match="it is of another version of numpy"):
+        changed(one._replace(line=("import draughts", "")), file)
+    with pytest.raises(NotInstalled, match="or name a folder that has it by --sources"):
+        file_of(one, None)
+    with pytest.raises(InvalidValue, match="There is no example 'chess'; there are: cfr, "):
+        outside_examples(("chess",), None, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cfr", "mccfr"])
+def test_examples_of_openspiel_run(name: str) -> None:
+    pytest.importorskip("pyspiel", reason=WHY.format("pyspiel"))
+    found = outside_examples((name,), None, 200.0)
+    assert found.kept, found.table()
+    assert found.title == "1 of 1 examples ran."
 
 
 # TorchRL -------------------------------------------------------------------------------------------------------------

@@ -195,22 +195,25 @@ class Objective(IntEnum):
 
 @dataclass(frozen=True)
 class Project(Written):
-    """A project of Weights & Biases, by its name."""
+    """A project of Weights & Biases, by its name, or `trackio:NAME`, one of Trackio."""
 
     name: str
+    library: str = "wandb"
     takes: ClassVar[str] = "the project's name"
 
     @classmethod
     def read(cls, given: Any) -> Self:
         """From its name; an empty one means no project. Raises ValueError."""
         name = str(given).strip() if isinstance(given, str | int) and not isinstance(given, bool) else None
+        library = "trackio" if name is not None and name.startswith("trackio:") else "wandb"
+        name = name and name.removeprefix("trackio:")
         if name is None or len(name) > 128 or not name.isprintable() or set(name) & set("/\\#?%:"):
             raise InvalidValue("it must be the name of a project: at most 128 characters, none of / \\ # ? % :")
-        return cls(name)
+        return cls(name, library)
 
     def written(self) -> str:
         """The name."""
-        return self.name
+        return self.name if self.library == "wandb" else f"{self.library}:{self.name}"
 
 
 class RunSettings(NamedTuple):
@@ -237,7 +240,7 @@ class RunSettings(NamedTuple):
     evaluation_deals: Annotated[int, option("deals against each bot at the end", low=2)]
     wandb: Annotated[
         Project,
-        option("the project of Weights & Biases for log, curve, gates and settings, or nothing"),
+        option("the project of Weights & Biases for log, curve, gates and settings, or trackio:PROJECT, or nothing"),
     ]
     greedy: Annotated[
         bool, option("the final policy plays its most likely action; otherwise it draws from its probabilities")

@@ -100,26 +100,27 @@ class TensorBoardLog:
 
 class WandbLog:
     """A run of Weights & Biases, with decisions as the step. Without a network, `WANDB_MODE=offline` keeps it in the
-    run's folder."""
+    run's folder. Or one of Trackio, whose runs are known by their names, and end without a summary."""
 
     def __init__(self, run: Run) -> None:
         """Continue the run there, or begin it. Raises TrainingError where that fails."""
         wandb = wandb_of(run.config)
         about = {"game": run.game.id, "options": run.game.option_values, "seed": run.seed, "command": run.command()}
         try:
+            own = {"name": run.folder.name, "id": run.wandb_id, "dir": str(run.folder)}
+            if run.config.run.wandb.library == "trackio":
+                own = {"name": f"{run.folder.name}-{run.wandb_id[:8]}"}
             self._run = wandb.init(
                 project=run.config.run.wandb.name,
-                id=run.wandb_id,
                 resume="allow",
-                name=run.folder.name,
-                dir=str(run.folder),
                 config={**about, **run.config.as_dict()},
+                **own,
             )
         except Exception as error:  # whatever that library may raise: no key, no network, no such project
             why = " ".join(str(error).split()).rstrip(".")
             raise TrainingError(
-                f"Weights & Biases did not take the run: {why}. Put it right, or set WANDB_MODE=offline, then: "
-                f"{run.resume_command()}; or go on without it by --set run.wandb="
+                f"{run.config.run.wandb.library} did not take the run: {why}. Put it right, or set "
+                f"WANDB_MODE=offline, then: {run.resume_command()}; or go on without it by --set run.wandb="
             ) from error
 
     def write(self, values: Mapping[str, float], step: int) -> None:
@@ -128,7 +129,10 @@ class WandbLog:
 
     def conclude(self, values: Mapping[str, float]) -> None:
         """Write the final values of the run."""
-        self._run.summary.update(dict(values))
+        if hasattr(self._run, "summary"):
+            self._run.summary.update(dict(values))
+        else:
+            self._run.log(dict(values))
 
     def close(self) -> None:
         """Send the rest."""
@@ -136,16 +140,17 @@ class WandbLog:
 
 
 def wandb_of(config: Config) -> Any:
-    """Return the library of Weights & Biases if the settings ask for it, else None. Raises TrainingError where it is
-    not installed."""
+    """Return the library of Weights & Biases, or Trackio, if the settings ask for one, else None. Raises TrainingError
+    where it is not installed."""
     if not config.run.wandb.name:
         return None
     try:
-        return importlib.import_module("wandb")
+        return importlib.import_module(config.run.wandb.library)
     except ModuleNotFoundError:
+        given, library = config.run.wandb.written(), config.run.wandb.library
         raise TrainingError(
-            f"run.wandb is {config.run.wandb.name!r}, and wandb is not installed: pip install 'backalley[wandb]'; or "
-            "leave run.wandb out."
+            f"run.wandb is {given!r}, and {library} is not installed: pip install 'backalley[{library}]'; or leave "
+            "run.wandb out."
         ) from None
 
 

@@ -1,11 +1,14 @@
 """Run the programs of the guides as a reader would, and measure what they reach: the learner of `ppo.md`, its speed and
 strength; the programs of `libraries.md`, each in an environment that has the library; the transformer of `beliefs.md`
-and its log-losses."""
+and its log-losses; that of `learning.md`, from its training to an attack."""
 
 from __future__ import annotations
 
 import re
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -17,11 +20,12 @@ import torch
 
 from backalley.cli.shared import threads_option
 from backalley.console.errors import InvalidValue, NotInstalled
+from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 
 from ...figures.charts import Lines, axes_of
-from ...figures.formatting import Found, Line, percent, title
+from ...figures.formatting import Found, Line, interval, mean, percent, title
 from ...figures.result_kinds import Columns, Files, Kept, lines
 from ...figures.stats import Estimate
 from ...matches.evaluate import evaluate
@@ -271,3 +275,57 @@ def guide_beliefs(seconds: float, *, deals: int, **settings: Any) -> Found:
     ]
     about = {"game": game.id, "options": game.changed_options, "seconds": seconds, "positions": positions}
     return {**about, "deals": args.deals, "redraws": args.redraws, "rows": rows, "torch": torch.__version__}
+
+
+# From training to an attack -------------------------------------------------------------------------------------------
+
+_LEDUC = "backalley.examples.leduc"
+_WAY: Columns = {
+    "game": title,
+    "decisions learned from": "{decisions:,}",
+    "return against `random`": lambda found: mean(found["evaluate"]["mean_return"]),
+    "its interval": lambda found: interval(found["evaluate"]["mean_return"]),
+    "loses to a best response": "{exploit[mean_loss]:.3f}",
+    "`random` loses": "{random[mean_loss]:.3f}",
+    "the best attacker gains": lambda found: mean(found["attack"]["gain"]),
+    "interval of that": lambda found: interval(found["attack"]["gain"]),
+}
+
+
+class GuideAttention(Kept, kind="attention", heading="A transformer over events", tables={"attention": lines(_WAY)}):
+    """A network of one's own that reads events, as the guide has it: learned, played, exploited and attacked."""
+
+
+@study(
+    "attention", GuideAttention, count("--decisions", 600_000, "To learn from."),
+    count("--attack", 60_000, "Decisions of all attackers."), file="attention", of=[_LEDUC],
+)  # fmt: skip
+def guide_attention(decisions: int, attack: int, *, progress: Progress = quiet) -> Found:
+    """Run the commands of docs/guides/learning.md for a transformer over events, on Leduc poker."""
+    player, found, game = "attention.py:policy:run", dict[str, Any](), game_of(_LEDUC)
+    steps = {
+        "train": ["--phase-module=attention", "--set=run.phases=attention:0.5,attention", f"--decisions={decisions}"],
+        "evaluate": [player, "random"],
+        "exploit": [player, "random"],
+        "attack": [player, f"--decisions={attack}"],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "attention.py").write_text(code_of_the_guide("attention.py", "learning.md"), "utf-8")
+        for number, (name, words) in enumerate(steps.items()):
+            progress(number, len(steps), name)
+            more = ["--out", "run"] if name == "train" else ["--json", f"{name}.json"]
+            line = [sys.executable, "-m", "backalley", name, _LEDUC, *words, *more]
+            done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise InvalidValue(f"{name} ended with: {done.stderr.strip().splitlines()[-1]}")
+            if name != "train":
+                found[name] = read_json(Path(folder) / f"{name}.json")
+    exploited, by_chance = found["exploit"]["agents"]
+    best = max(found["attack"]["attackers"], key=lambda one: one["gain"]["low"])
+    about = {"game": game.id, "options": game.changed_options, "decisions": decisions, "torch": torch.__version__}
+    return about | {
+        "evaluate": found["evaluate"]["agents"][0],
+        "exploit": exploited,
+        "random": by_chance,
+        "attack": {name: best[name] for name in ("name", "gain", "deals")},
+    }

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyspiel
 from open_spiel.python import policy, rl_environment
 from open_spiel.python.algorithms import (
@@ -19,10 +20,15 @@ from open_spiel.python.algorithms import (
     outcome_sampling_mccfr,
 )
 
+from backalley.agents.base.agent import Agent, View
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.openspiel.games import game_string
 
-KUHN, LEDUC = "backalley.examples.kuhn", "backalley.examples.leduc"
+from ...exact.exploit import agent_probabilities
+from ...exact.solver import solver_of
+from ...exact.tree import tree as tree_of
+
+KUHN, LEDUC, DICE = (f"backalley.examples.{name}" for name in ("kuhn", "leduc", "liars_dice"))
 SAME_GAMES = {KUHN: "kuhn_poker", LEDUC: "leduc_poker"}
 _TABLES = 8
 """Tables on which PPO learns."""
@@ -30,7 +36,8 @@ _TABLES = 8
 
 def steps(iterations: int) -> list[Iterator[dict[str, Any]]]:
     """Return what is done, with so many iterations of CFR; each yields rows."""
-    return [*(_exact(path, iterations) for path in SAME_GAMES), *(step() for step in (_sampling, _nfsp, _ppo))]
+    exact = [*(_exact(path, iterations) for path in SAME_GAMES), liars_dice(iterations)]
+    return [*exact, *(step() for step in (_sampling, _nfsp, _ppo))]
 
 
 def _named(path: str) -> Any:
@@ -66,6 +73,44 @@ def _measures(game: Any, iterations: int) -> Iterator[dict[str, Any]]:
             yield {"what": f"best response of seat {seat} to {name}", "value": float(reply.value(root))}
         value = expected_game_score.policy_value(root, [played, played])[0]
         yield {"what": f"value of {name}, seat 0", "value": float(value)}
+
+
+class Theirs(Agent):
+    """Plays Liar's Dice by a policy of OpenSpiel's own game: what its seat was shown is that game's information state,
+    such as `3 1-1 2-2`."""
+
+    name, reads_events = "theirs", True
+
+    def __init__(self, policy: Any) -> None:
+        self.policy = policy
+
+    def action_probabilities(self, view: View) -> npt.NDArray[np.float64]:
+        """Return the policy's probabilities."""
+        found, known = np.zeros(view.action_mask.shape), view.events()
+        assert known is not None
+        for k, count in enumerate(known.length.tolist()):
+            face, *bids = known.events[k, :count, 2].tolist()
+            words = " ".join([str(face + 1), *map(view.game.action_str, bids)])
+            for action, chance in self.policy.get_state_policy(words):
+                found[k, action] = chance
+        return found
+
+
+def liars_dice(iterations: int) -> Iterator[dict[str, Any]]:
+    """What is found here of policies that come from OpenSpiel, by information states, and what OpenSpiel finds."""
+    game, small, tree = pyspiel.load_game("liars_dice"), solver_of(DICE), tree_of(DICE)
+    for count in (0, iterations):
+        solver = pyspiel.CFRSolver(game)
+        for _ in range(count):
+            solver.evaluate_and_update_policy()
+        policy = solver.tabular_average_policy()  # uniform play before the first iteration
+        played, theirs = Theirs(policy), float(pyspiel.nash_conv(game, policy))
+        plays, _ = agent_probabilities(played, small)
+        name = f"their CFR, {count:,}" if count else "uniform play"
+        found = {"exploit": 2 * small.exploitability(plays), "tree": tree.nash_conv(tree.strategy(played))}
+        for way, ours in found.items():
+            what = f"NashConv of {name}, by `{way}`"
+            yield {"game": tree.game.title, "what": what, "ours": ours, "theirs": theirs}
 
 
 def _seeded() -> None:

@@ -14,7 +14,7 @@ SAME = 1e-9
 _VALUES: Columns = {
     "game": "{game}",
     "measured": "{what}",
-    "through the adapter": "{ours:.9f}",
+    "here": "{ours:.9f}",
     "OpenSpiel's own": "{theirs:.9f}",
     "difference": lambda row: f"{abs(row['ours'] - row['theirs']):.0e}",
 }
@@ -43,7 +43,8 @@ class OpenSpielCheck(
     @property
     def title(self) -> str:
         """What came of it."""
-        return "Our Kuhn and Leduc poker agree with OpenSpiel's." if self.kept else "Our games DIFFER from OpenSpiel's."
+        agree = "Our Kuhn and Leduc poker and Liar's Dice agree with OpenSpiel's."
+        return agree if self.kept else "Our games DIFFER from OpenSpiel's."
 
     @property
     def kept(self) -> bool:
@@ -53,7 +54,7 @@ class OpenSpielCheck(
 
 @study("openspiel", OpenSpielCheck, count("--iterations", 100, "Of CFR, in each game."))
 def openspiel_check(iterations: int, *, progress: Progress = quiet) -> Found:
-    """Compare Kuhn and Leduc poker with OpenSpiel's, and run its algorithms on our games. Needs PyTorch, dm-tree."""
+    """Compare Kuhn and Leduc poker and Liar's Dice with OpenSpiel's, and run its algorithms. Needs PyTorch, dm-tree."""
     from .openspiel_algorithms import steps
 
     values: list[dict[str, Any]] = []

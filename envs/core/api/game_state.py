@@ -22,7 +22,8 @@ from ..engine.shared_table import Table, table_of
 from ..game import arguments
 from ..game.game import Game
 from ..rules import rng
-from .histories import ShownEvents, information_tensors, information_words, read_events
+from ..rules.events import NOBODY
+from .histories import ShownEvents, events_str, information_tensors, information_words, read_events
 from .row_copies import TableChecks
 from .states import KEPT, States, check_kept, seal
 
@@ -71,6 +72,10 @@ class GameState:
     _dealt: int
     """How many there were before the latest deal."""
     _history: tuple[int, ...]
+    """The actions and outcomes, and -1 - key for what a key drew."""
+    _origin: int | None = None
+    """The stream of the episode's chance at its beginning, 0 with explicit chance; None where the history does not lead
+    here from there."""
     _knower: int | None
     """In a determinized state, the seat whose history it is: the private past of the others is not known there."""
 
@@ -103,7 +108,19 @@ class GameState:
     def history(self) -> list[int]:
         """The actions and, with explicit chance, the outcomes that were applied since the state was made, redrawn or
         taken from a table, in order; what `draw_chance` drew is not among them."""
-        return list(self._history)
+        return [move for move in self._history if move >= 0]
+
+    def origin(self) -> dict[str, Any]:
+        """What leads here again, as `backalley.serialize_state` writes it: whether events are kept, the stream of
+        chance at the beginning (None: explicit chance), and the moves since: actions and outcomes, and -1 - key for
+        what `draw_chance` drew. Raises RuntimeError for a state that was redrawn or taken from a table."""
+        if self._origin is None:
+            raise InvalidCall(
+                "This state was redrawn, or taken from a table, so what led to it is not known. Pickle it, or go on "
+                "from a state that new_state() began."
+            )
+        events, stream = self._table.engine.history is not None, None if self._explicit else self._origin
+        return {"events": events, "stream": stream, "moves": list(self._history)}
 
     def returns(self) -> list[float]:
         """What each seat has gained since the beginning."""
@@ -197,6 +214,21 @@ class GameState:
             self._table.put_events(self._entries, self._dealt)
             return read_events(self._table.engine, np.zeros(1, np.int64), np.array([seat]), since)
 
+    def public_events(self) -> npt.NDArray[np.int16]:
+        """The history as everybody knows it [T, 3]: the events that all seats were shown, or all but one that knew
+        already, with the least that a seat knows of an action; `who` is the number of a seat. Raises RuntimeError as
+        `events` does."""
+        self._events_shown(0)
+        history = self._table.engine.history
+        assert history is not None
+        known = _known(history.seen_as, self._entries, NOBODY)
+        return np.frombuffer(known, np.int16).reshape(-1, 4)[:, 1:].copy()
+
+    def public_state_string(self) -> str:
+        """That in words: the public state, what all seats know to be known to all. Two histories that one seat cannot
+        tell apart have the same. Raises RuntimeError as `events` does."""
+        return events_str(self.game, self.public_events(), NOBODY)
+
     def table_str(self, seat: int | None = None) -> str:
         """The table as text, as a seat may see it; None shows everything. Empty where chance decides."""
         which = None if seat is None else self._checked_seat(seat)
@@ -273,7 +305,7 @@ class GameState:
             while engine.acting[0] == CHANCE:
                 engine.shuffle_one(table.deck)
                 engine.deal_one(table.deck.cards)
-            self._named = ()
+            self._named, self._history = (), (*self._history, -1 - int(stream))
             self._finish()
 
     def _completed(self) -> npt.NDArray[np.int64]:
@@ -381,7 +413,7 @@ class GameState:
             made._entries = _known(history.seen_as, self._entries, which)
             made._dealt = len(_known(history.seen_as, self._entries[: 8 * self._dealt], which)) // 8
         made._returns = made._rewards = (0.0,) * self.game.num_seats
-        made._history = ()
+        made._history, made._origin = (), None
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -427,7 +459,7 @@ class GameState:
 
 
 def _known(known: npt.NDArray[np.int16], entries: bytes, seat: int) -> bytes:
-    """The entries of a history that a seat knows, as it was shown them."""
+    """The entries of a history that a seat knows, as it was shown them; NOBODY: those that all know."""
     mine = np.frombuffer(bytearray(entries), np.int16).reshape(-1, 4)
     return mine[: _KEEP(known, mine, seat)].tobytes()
 
@@ -445,14 +477,20 @@ def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool)
     number = arguments.whole(seed)
     if seed is not None and (number is None or number < 0):
         raise InvalidValue(f"The seed is {seed!r}; it must be a whole number of 0 or more.")
-    made, table, nothing = object.__new__(GameState), table_of(game, bool(events)), (0.0,) * game.num_seats
-    made.game, made._table, made._explicit, made._named = game, table, bool(explicit_chance), ()
+    return begin(game, None if explicit_chance else int(streams_of(number, 1)[1][0]), bool(events))
+
+
+def begin(game: Game, stream: int | None, events: bool) -> GameState:
+    """Return the beginning of an episode whose chance is drawn from a stream of 64 bits; None: explicit chance."""
+    made, table, nothing = object.__new__(GameState), table_of(game, events), (0.0,) * game.num_seats
+    made.game, made._table, made._explicit, made._named = game, table, stream is None, ()
     made._returns = made._rewards = nothing
     made._started, made._decisions, made._stream, made._own_decisions = True, 0, 0, (0,) * game.num_seats
     made._entries, made._dealt, made._history, made._knower = b"", 0, (), None
+    made._origin = stream or 0
     with table.lock:
-        if not explicit_chance:
-            table.batch.stream[0] = streams_of(number, 1)[1][0]
+        if stream is not None:
+            table.batch.stream[0] = stream
             table.engine.open_one(None, table.deck)
             made._take()
             return made
@@ -474,7 +512,8 @@ def position_of(tables: TableChecks, row: int) -> GameState:
     while nobody plays there."""
     history, batch = tables.engine.history, tables.engine.batch
     known = history is not None and bool(history.filled[row] >= 0)
-    made = new_state(tables.game, None, True, known)
+    made = begin(tables.game, None, known)
+    made._origin = None
     made._raw, made._mask, made._seat = batch.raw[row].tobytes(), batch.mask[row].tobytes(), batch.seat.item(row)
     made._decisions, made._own_decisions = batch.decisions.item(row), tuple(batch.own_decisions[row].tolist())
     made._started = True

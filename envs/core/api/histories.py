@@ -18,7 +18,7 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from ..compile.kernel import Bound
 from ..engine.engine import Engine, one_thread
 from ..game.game import Game
-from ..rules.events import ACTION, COLUMNS, HIDDEN_ACTION, NOTHING, OWN, UNKNOWN, Kind
+from ..rules.events import ACTION, COLUMNS, HIDDEN_ACTION, NOBODY, NOTHING, OWN, UNKNOWN, Kind
 from ..rules.record import Place
 from .row_copies import RowChecks, TableChecks
 
@@ -54,8 +54,8 @@ def kinds_of(game: Game) -> dict[int, Kind]:
 
 def event_str(game: Game, event: npt.ArrayLike, reader: int | None = None) -> str:
     """Return one event in words: `you: bid 3`, `seat +1: shows QS`. `seat +1` sits to the reader's left; where the
-    seat `reader` is given, the others have their names, such as `seat 2`. Raises ValueError for numbers that are no
-    event of the game."""
+    seat `reader` is given, the others have their names, such as `seat 2`; -1 is for public events, whose reader is
+    nobody. Raises ValueError for numbers that are no event of the game."""
     return _line(game, *_checked(game, event), reader)
 
 
@@ -91,8 +91,8 @@ class EventLines:
 
 
 def _line(game: Game, kind: int, who: int, what: int, reader: int | None) -> str:
-    name = f"seat +{who}" if reader is None else game.seat_name((reader + who) % game.num_seats)
-    where = "table" if who < 0 else "you" if who == 0 else name
+    name = f"seat +{who}" if reader is None else game.seat_name((max(0, reader) + who) % game.num_seats)
+    where = "table" if who < 0 else "you" if who == 0 and reader != NOBODY else name
     return f"{where}: {_what(game, kind, what)}"
 
 

@@ -257,12 +257,13 @@ def learn(
 
 @kernel
 def keep_visible(seen_as: npt.NDArray[np.int16], entries: npt.NDArray[np.int16], seat: int) -> int:
-    """Leave at the front of `entries` [T, 4] those that are shown to a seat, as the seat may know them; return how
-    many."""
+    """Leave at the front of `entries` [T, 4] those that are shown to a seat, as the seat may know them, and those that
+    tell all others what it knows already; for NOBODY those that are public: all shown to everybody, or all but one.
+    Return how many."""
     kept = 0
     for number in range(entries.shape[0]):
         entry = entries[number]
-        if visible(int(entry[0]), seat):
+        if visible(int(entry[0]), seat) or int(entry[0]) == all_but(seat):
             to, who = entry[0], int(entry[2])
             kind, what = as_shown(seen_as, int(entry[1]), who, int(entry[3]), seat)
             entries[kept, 0], entries[kept, 1], entries[kept, 2], entries[kept, 3] = to, kind, who, what

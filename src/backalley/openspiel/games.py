@@ -1,6 +1,7 @@
 """Our games as OpenSpiel's Python games.
 
-Options are parameters of the game string, and so are `preset`, `chance` and `rng_seed`. The state is a `GameState` with
+Options are parameters of the game string, and so are `preset`, `chance`, `rng_seed` and, as in OpenSpiel's own games,
+`players`. The state is a `GameState` with
 explicit chance: where chance is `sampled`, a chance node has the one outcome 0, which draws all that chance decides up
 to the next decision. That takes fewer calls, but OpenSpiel cannot pickle or serialize such a state of a Python game
 ("GetRNGState unimplemented"), so it has to be asked for.
@@ -18,6 +19,7 @@ import pyspiel
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.histories import information_state_size
+from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.kernels import compile_from_now_on
@@ -29,7 +31,8 @@ CHANCE = ("explicit", "sampled")
 """What the parameter `chance` takes: every outcome with its probability, or one outcome that draws all."""
 _NO_LIMIT = 1_000_000
 """`max_game_length` of a game that declares no bound of its decisions."""
-_OWN: dict[str, Any] = {"preset": "", "chance": "explicit", "rng_seed": -1}
+_OWN: dict[str, Any] = {"preset": "", "chance": "explicit", "rng_seed": -1, "players": 0}
+"""Parameters that are no options; 0 players are those of the other options."""
 _types: dict[str, GameType] = {}
 """The games that are registered, by their names in OpenSpiel."""
 
@@ -125,8 +128,13 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
         given = {**defaults, **(params or {})}
         # OpenSpiel fills in the defaults before we see them, so a value that is the default was perhaps not given.
         options = {name: _read(value) for name, value in given.items() if name not in _OWN and value != defaults[name]}
-        preset = {"preset": given["preset"]} if given["preset"] else {}
-        self.game = game_type.bind(preset, **options)
+        if given["preset"]:
+            options["preset"] = given["preset"]
+        if given["players"] and "num_players" in defaults:
+            options.setdefault("num_players", given["players"])
+        self.game = game_type.bind(options)
+        if given["players"] not in (0, self.game.num_seats):
+            raise InvalidValue(f"{self.game!r} has {self.game.num_seats} seats; players={given['players']} was given.")
         compile_from_now_on()  # whoever loads a game here walks through its tree
         self.explicit = _checked(given["chance"]) == "explicit"
         self.random = np.random.default_rng(given["rng_seed"] if given["rng_seed"] >= 0 else None)
@@ -151,17 +159,22 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
         return SpielState(self)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> SpielObserver | None:
-        """Return what writes observations, or information states where recall is perfect; None for any other kind:
-        what everybody sees, or nobody else, is not distinguished."""
+        """Return what writes observations; where recall is perfect, information states, or the public state where
+        private information is left out; None for any other kind."""
         if params:
             raise InvalidValue(f"Observers of {self.game.name} take no parameters; {params} was given.")
         if iig_obs_type is None:
             return SpielObserver(self.game, False)
-        seat = iig_obs_type.private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER
-        recall = iig_obs_type.perfect_recall
-        if not (seat and iig_obs_type.public_info) or (recall and self.game.type.events is None):
+        kinds, private = pyspiel.PrivateInfoType, iig_obs_type.private_info
+        recall, public = iig_obs_type.perfect_recall, private == kinds.NONE
+        known = self.game.type.events is not None if recall else not public
+        if not (known and iig_obs_type.public_info and private in (kinds.SINGLE_PLAYER, kinds.NONE)):
             return None
-        return SpielObserver(self.game, recall)
+        return SpielObserver(self.game, recall, public)
+
+
+class SpielIllegalAction(IllegalAction, pyspiel.SpielError):  # type: ignore[misc]
+    """An action or an outcome that is not legal."""
 
 
 class SpielState(pyspiel.State):  # type: ignore[misc]
@@ -195,8 +208,11 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
             self.state = self.state.clone()
         if self.state.is_chance and not self.get_game().explicit:
             self.state.draw_chance(int(self.get_game().random.integers(2**63)))
-        else:
+            return
+        try:
             self.state.apply(action)
+        except ValueError as error:  # what OpenSpiel's own games raise, and RLlib's wrapper expects
+            raise SpielIllegalAction(str(error)) from None
 
     def _action_to_string(self, player: int, action: int) -> str:
         if player != pyspiel.PlayerId.CHANCE:
@@ -234,27 +250,35 @@ def _balanced(game: Game, gained: list[float]) -> list[float]:
 
 class SpielObserver:
     """Writes what a seat may know to `tensor` (float32), in the pieces of `dict`: the fields of the observation, and
-    for an information state the number of events and the events."""
+    for an information state the number of events and the events; for the public state these alone, of public events."""
 
-    def __init__(self, game: Game, recall: bool) -> None:
-        self.recall = recall
-        self.tensor = np.zeros(information_state_size(game) if recall else game.observation_size, np.float32)
+    def __init__(self, game: Game, recall: bool, public: bool = False) -> None:
+        self.recall, self.public = recall, public
+        size = 0 if public else game.observation_size
+        more = information_state_size(game) - game.observation_size if recall else 0
+        self.tensor = np.zeros(size + more, np.float32)
         self.dict = {
             name: self.tensor[place.start : place.stop].reshape(place.shape or 1)
-            for name, place in game.observation_fields.items()
+            for name, place in ({} if public else game.observation_fields).items()
         }
         if recall:
-            size = game.observation_size
             self.dict["events_count"] = self.tensor[size : size + 1]
             self.dict["events"] = self.tensor[size + 1 :].reshape(-1, 3)
 
     def set_from(self, state: SpielState, player: int) -> None:
         """Write what a seat knows; where chance decides, an observation is all zero."""
         game_state = state.state
+        if self.public:
+            known = game_state.public_events()
+            self.tensor[:] = 0
+            self.tensor[: 1 + known.size] = [len(known), *known.ravel()]
+            return
         self.tensor[:] = game_state.information_state_tensor(player) if self.recall else game_state.observation(player)
 
     def string_from(self, state: SpielState, player: int) -> str:
         """Return it in words. Two observations have the same words if and only if they are the same."""
+        if self.public:
+            return state.state.public_state_string()
         if self.recall:
             return state.state.information_state_string(player)
         shown = hashlib.sha256(state.state.observation(player).tobytes()).hexdigest()[:16]

@@ -193,6 +193,8 @@ def handed_out(env: AECEnv) -> dict[str, Any]:
         "number of decisions of game_state": state.decisions,
         "history of game_state": state.history(),
         "information_state_string": state.information_state_string(seat),
+        "public_state_string": env.position().public_state_string(),
+        "public_state_string of game_state": state.public_state_string(),
         "information_state_tensor": state.information_state_tensor(seat).tobytes(),
         "events": env.events(agent).tolist(),
         "events of game_state": state.events(seat).tolist(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +17,11 @@ import backalley
 from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.api.states import seal
 from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.files.gate import pass_checksum, with_checksum
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 from backalley.examples.kuhn import GAME as KUHN
+from backalley.examples.leduc import GAME as LEDUC
 from tests.common.cases import BY_NAME, GAMES
 from tests.common.high_card import GAME as HIGH_CARD
 
@@ -185,11 +188,44 @@ def test_a_determinized_state_keeps_of_the_history_what_its_seat_was_shown(game:
         state.apply(at_random(state, random))
 
 
+@pytest.mark.parametrize("game", WITH_EVENTS, ids=lambda game: game.name)
+def test_the_public_state_is_what_each_seat_was_shown(game: Game) -> None:
+    """And each seat's redrawn states have the same. (That histories which a seat cannot tell apart have the same, is
+    `testing.check_twins`.)"""
+    random, state = np.random.default_rng(8), game.new_state(seed=13, events=True)
+    for _ in range(30):
+        public = [tuple(event) for event in state.public_events().tolist()]
+        for seat in range(game.num_seats):
+            shown = iter(
+                (kind, who if who < 0 else (who + seat) % game.num_seats, what)
+                for kind, who, what in state.events(seat).tolist()
+            )
+            others = [event for event in public if event[1] != seat]  # of itself a seat may know it by its actions
+            assert all(event in shown for event in others), "in this order, and perhaps others between them"
+        if state.is_over:
+            break
+        assert state.determinize(state.seat, 1).public_state_string() == state.public_state_string()
+        state.apply(at_random(state, random))
+    assert public
+
+
+def test_the_public_state_in_words_names_seats() -> None:
+    state = LEDUC.bind().new_state(explicit_chance=True, events=True)
+    for outcome in (0, 2, 4):
+        state.apply(outcome)
+    state.apply(2)
+    assert state.public_state_string() == "seat 0: raise"
+    state.apply(1)
+    assert state.public_state_string().splitlines()[-1] == "table: turned up K"
+
+
 def test_a_state_without_events_has_no_history() -> None:
     state = KUHN.bind().new_state(seed=1)
     for call in (state.events, state.information_state_tensor, state.information_state_string):
         with pytest.raises(RuntimeError, match=r"No events are kept here; make .* state with events=True"):
             call(0)
+    with pytest.raises(RuntimeError, match="No events are kept here"):
+        state.public_state_string()
     with pytest.raises(RuntimeError, match="high_card declares no events"):
         HIGH_CARD.bind().new_state(seed=1, events=True)
     with pytest.raises(TypeError, match="events is 1; it takes True or False"):
@@ -318,3 +354,65 @@ def test_a_history_is_what_was_applied_and_none_of_it_is_handed_on_by_a_redraw()
     for action in again.history():
         replayed.apply(action)
     assert all_of(replayed) == all_of(state)
+
+
+# As text -------------------------------------------------------------------------------------------------------------
+
+
+@BY_NAME
+@pytest.mark.parametrize("explicit", [False, True])
+def test_a_state_is_serialized_wherever_it_is(game: Game, explicit: bool) -> None:
+    """Chance nodes, drawn chance and all: the state of the text is equal, and plays on identically."""
+    random, events = np.random.default_rng(9), game.type.events is not None
+    state = game.new_state(None if explicit else 5, explicit, events=events)
+    for step in range(60):
+        if step % 4 == 0 or state.is_over:
+            again = backalley.deserialize_state(backalley.serialize_state(state))
+            assert all_of(again) == all_of(state)
+            assert again.game == state.game
+        if state.is_over:
+            break
+        if state.is_chance and step % 3:
+            state.draw_chance(step)
+        else:
+            state.apply(at_random(state, random))
+
+
+def test_a_text_that_is_no_state_is_refused_in_a_sentence() -> None:
+    state = backalley.game("pitch", preset="tiny").new_state(seed=2)
+    state.apply(state.legal_actions()[0])
+    text = backalley.serialize_state(state)
+    assert backalley.deserialize_state(text).game == state.game
+
+    def changed(**entries: Any) -> str:
+        return json.dumps(with_checksum({**pass_checksum(json.loads(text)), **entries}))
+
+    first = json.loads(text)["moves"][0]
+    refused: list[tuple[Any, type[Exception], str]] = [
+        (b"{}", TypeError, "takes a text; a bytes was given"),
+        ("{", ValueError, "it is not JSON"),
+        (text.replace('"events": false', '"events": true'), ValueError, "its checksum is another"),
+        (changed(moves=[first, 1000]), ValueError, "cannot play"),
+        (changed(moves=[-5]), ValueError, "Chance does not decide here"),
+        (changed(moves=[-1 - 2**64]), ValueError, "a whole number of"),
+        (changed(moves=["0"]), ValueError, "a whole number of"),
+        (changed(stream=-1), ValueError, "stream is -1; it takes"),
+        (changed(game="backalley.examples.kuhn"), ValueError, "that is known here"),
+        (changed(version=99), ValueError, "version 99"),
+        (changed(options={"joker": "wild5"}), ValueError, "joker is 'wild5'"),
+        (changed(state="00"), ValueError, "has an entry 'state'"),
+    ]
+    for given, kind, message in refused:
+        with pytest.raises(kind, match=message):
+            backalley.deserialize_state(given)
+
+
+def test_a_state_without_a_beginning_is_not_serialized() -> None:
+    state = backalley.game("missouri_city").new_state(seed=1)
+    env = state.game.make()
+    env.reset(seed=1)
+    for one in (state.determinize(0, 1), env.position()):
+        with pytest.raises(RuntimeError, match="so what led to it is not known"):
+            backalley.serialize_state(one)
+    with pytest.raises(TypeError, match="takes a GameState; a AECEnv was given"):
+        backalley.serialize_state(env)

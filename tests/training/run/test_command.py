@@ -151,6 +151,50 @@ def test_log_curve_gates_settings_and_result_go_there(tmp_path: Path, boards: li
     assert board.ended
 
 
+class LocalBoard:
+    """A run of Trackio, which has no summary."""
+
+    def __init__(self, *, project: str, name: str, resume: str, config: dict[str, Any]) -> None:
+        self.given, self.entries, self.ended = (
+            (project, name, resume),
+            list[tuple[int | None, dict[str, float]]](),
+            False,
+        )
+
+    def log(self, values: dict[str, float], step: int | None = None) -> None:
+        self.entries.append((step, values))
+
+    def finish(self) -> None:
+        self.ended = True
+
+
+def test_trackio_takes_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[LocalBoard] = []
+
+    def init(**given: Any) -> LocalBoard:
+        begun.append(LocalBoard(**given))
+        return begun[-1]
+
+    monkeypatch.setitem(sys.modules, "trackio", types.SimpleNamespace(init=init))
+    result = train(
+        GAME, out=tmp_path / "run", decisions=ROLLOUT, config_overrides={**WATCHED, "run.wandb": "trackio:cards"}
+    )
+    train(resume=result.folder)
+    first, again = begun
+    assert first.given == again.given
+    assert (first.given[0], first.given[1][:4], first.given[2]) == ("cards", "run-", "allow")
+    assert any("curve/win_share" in values for _, values in first.entries)
+    assert any(name.startswith("evaluation/") for name in first.entries[-1][1])
+    assert first.ended
+    monkeypatch.setitem(sys.modules, "trackio", None)
+    with pytest.raises(
+        TrainingError, match=r"run.wandb is 'trackio:cards', and trackio is not installed: pip install 'back"
+    ):
+        train(
+            GAME, out=tmp_path / "other", decisions=ROLLOUT, config_overrides={**WATCHED, "run.wandb": "trackio:cards"}
+        )
+
+
 def test_without_its_library_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
     words = (
