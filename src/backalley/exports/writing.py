@@ -78,7 +78,7 @@ def export(
     about: dict[str, Any] = {"target": target, "triple": machine[0], "processor": machine[1] or "any of the triple"}
     about |= {"rules": source_digest(*_sources(bound)), "left_out": [_LEFT_OUT]}
     layout = layout_of(bound, functions, about)
-    files = {code_name: code, f"{name}.json": json.dumps(layout, indent=1).encode(), "LICENSE": _licence().encode()}
+    files = {code_name: code, f"{name}.json": json.dumps(layout, indent=1).encode(), "LICENSE": licence().encode()}
     if target != "wasm":
         files[f"{name}.h"] = header_of(name, layout).encode()
     for one, data in files.items():
@@ -126,8 +126,8 @@ def _sources(game: Game) -> list[Path]:
     return sorted({path for kernel in kernels for path in sources_of(kernel)})
 
 
-def _licence() -> str:
-    """The text of the package's licence."""
+def licence() -> str:
+    """Return the text of the package's licence."""
     from importlib.metadata import files
 
     found = [file for file in files("backalley") or () if file.name == "LICENSE"]
