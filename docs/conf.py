@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
+from pathlib import Path
+from typing import Any
 
 os.environ["NUMBA_DISABLE_JIT"] = "1"  # kernels are then functions, which autodoc knows
 
@@ -53,6 +56,9 @@ html_title = "Back Alley"
 html_show_sourcelink = False
 html_static_path: list[str] = []
 html_extra_path = ["index.html"]  # pages lie where their sources do; this one leads from the site's root to the first
+TABLES = Path(__file__).parents[1] / "build/tables"
+"""Where `backalley site build/tables/tables` has written tables, if it has: the pages of games lead there."""
+html_extra_path += [str(TABLES)] * TABLES.is_dir()
 html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,
@@ -61,3 +67,17 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def add_table(app: Any, page: str, source: list[str]) -> None:
+    """Lead from a game's page to its table."""
+    game = re.fullmatch(r"envs/(\w+)/README", page)
+    if game and TABLES.is_dir():
+        title, about, rest = source[0].split("\n\n", 2)
+        link = f'<p><a href="../../tables/index.html#new={game[1]}">Play it in your browser</a></p>'
+        source[0] = "\n\n".join([title, about, link, rest])
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", add_table)
