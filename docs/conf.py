@@ -12,6 +12,7 @@ import importlib.util
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -70,6 +71,9 @@ html_use_index = html_domain_indices = False  # the search finds what they list,
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_extra_path = ["index.html"]  # pages lie where their sources do; this one leads from the site's root to the first
+TABLES = Path(__file__).parents[1] / "build/tables"
+"""Where `backalley site build/tables/tables` has written tables, if it has: the pages of games lead there."""
+html_extra_path += [str(TABLES)] * TABLES.is_dir()
 html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,
@@ -135,7 +139,17 @@ class Folds(SphinxPostTransform):
             fold(section)
 
 
+def add_table(app: Sphinx, page: str, source: list[str]) -> None:
+    """Lead from a game's page to its table."""
+    game = re.fullmatch(r"envs/(\w+)/README", page)
+    if game and TABLES.is_dir():
+        title, about, rest = source[0].split("\n\n", 2)
+        link = f'<p><a href="../../tables/index.html#new={game[1]}">Play it in your browser</a></p>'
+        source[0] = "\n\n".join([title, about, link, rest])
+
+
 def setup(app: Sphinx) -> None:
     """What Sphinx calls."""
     app.add_post_transform(Folds)
     app.connect("source-read", add_badges)
+    app.connect("source-read", add_table)

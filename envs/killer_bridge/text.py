@@ -11,6 +11,7 @@ from .scorecard import ScorecardLine, scorecard
 from .state import BOARD, NO_BID, NO_CARD, PLAY, RAINBOW, Options, State, num_hands, pack_size
 
 SUITS = ("clubs", "diamonds", "hearts", "spades")
+_pack_size = uncompiled(pack_size)
 
 
 def action_str(options: Options, action: int) -> str:
@@ -97,5 +98,5 @@ def piles(options: Options, state: State) -> dict[str, list[int]]:
     found |= {f"played {seat}": list_set(int(state.played[seat])) for seat in range(options.num_players)}
     found["turned"] = [] if state.turned == NO_CARD else [int(state.turned)]
     lying = {card for pile in found.values() for card in pile}
-    found["leftover"] = [card for card in range(uncompiled(pack_size)(options)) if card not in lying]
+    found["leftover"] = [card for card in range(_pack_size(options)) if card not in lying]
     return found

@@ -467,7 +467,7 @@ def test_hosts_that_are_known(client: TestClient) -> None:
 
 
 def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
-    for path in ("/", "/page.css", "/page.js"):
+    for path in ("/", "/page.css", "/ask.js", "/page.js"):
         text = client.get(path).text
         assert not re.search(r"(?:https?:)?//[a-z]+\.[a-z]", text), path
         assert "style=" not in text, "the policy of the page allows no styles in its elements"

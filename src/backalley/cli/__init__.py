@@ -36,6 +36,7 @@ for _verb in (
     about.check,
     about.compile_,
     exporting.export,
+    exporting.site,
     learn.train,
     learn.attack,
     matches.evaluate,

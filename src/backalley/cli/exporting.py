@@ -1,4 +1,4 @@
-"""The command that writes a game's rules for programs without Python."""
+"""The commands that write games for programs without Python, and for browsers without a server."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 from backalley.exports import TARGETS
 
@@ -31,4 +32,19 @@ def export(game: Game, target: str, policy: str | None, triple: str | None, out:
 
     learned = {} if policy is None else {"policy": None if policy == "none" else policy}
     click.echo(written(game, target, out, triple=triple, replace=replace, **learned).table())
+    again()
+
+
+@click.command("site")
+@click.argument("out", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--game", "games", multiple=True, metavar="GAME", help="A game of the site, again for more; else all.")
+@click.option("--replace", is_flag=True, help="Replace the pages of an earlier site.")
+def site(out: Path, games: tuple[str, ...], replace: bool) -> None:
+    """Write tables that need no server: pages for any web host, on which people play against the computer's players
+    in their browsers. The games have their default options."""
+    from backalley.site.building import build
+
+    with progress_bar("games") as progress:
+        built = build(out, games, replace=replace, progress=progress)
+    click.echo(built.table())
     again()

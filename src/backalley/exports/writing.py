@@ -98,7 +98,7 @@ def export(
     if learned is not None:
         about["players"].append({"name": learned.name, "function": "policy", "weights": learned.identity})
     layout = layout_of(bound, functions, about)
-    files = {code_name: code, f"{name}.json": json.dumps(layout, indent=1).encode(), "LICENSE": _licence().encode()}
+    files = {code_name: code, f"{name}.json": json.dumps(layout, indent=1).encode(), "LICENSE": licence().encode()}
     if target != "wasm":
         files |= {header: header_of(name, layout).encode(), spiel: openspiel_game(name, layout, code_name).encode()}
     for one, data in files.items():
@@ -162,8 +162,8 @@ def _sources(game: Game) -> list[Path]:
     return sorted({path for kernel in kernels for path in sources_of(kernel)})
 
 
-def _licence() -> str:
-    """The text of the package's licence."""
+def licence() -> str:
+    """Return the text of the package's licence."""
     from importlib.metadata import files
 
     found = [file for file in files("backalley") or () if file.name == "LICENSE"]

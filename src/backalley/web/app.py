@@ -21,14 +21,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from backalley.console.errors import BackAlleyError, NotInstalled
-from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT, Colours
 from backalley.envs.core.files import reading
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
-from backalley.envs.core.text import paragraphs
 
+from .showing import about, chapters, colour_rules
 from .table import Table
 from .table_server import CALLED, LINK, ME, OPEN, Refused, TableServer, called
 from .telling import seats_called
@@ -56,8 +55,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-PAGE = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
-_OF_PICTURES = ("ground", "panel", "middle", "edge", "word", "quiet", "accent", "on_accent")
+PAGE = {"/": "page.html", "/page.css": "page.css", "/ask.js": "ask.js", "/page.js": "page.js"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 _OF_RESEARCH = re.compile(r"reward|observation|cut-down|without a step|\bpaid hand|\bdrill\b")
@@ -110,16 +108,6 @@ def _is_of(origin: str, host: str) -> bool:
         return urlsplit(origin).netloc == host
     except ValueError:
         return False
-
-
-def colour_rules() -> str:
-    """The colours of the page, by the names that `page.css` uses: those of the pictures on it."""
-
-    def rule(shades: Colours) -> str:
-        named = {name: getattr(shades, name) for name in _OF_PICTURES} | {"red": shades.signs["H"]}
-        return f":root {{ {' '.join(f'--{name}: {shade};' for name, shade in named.items())} }}".replace("_", "-")
-
-    return f"{rule(LIGHT)}\n@media (prefers-color-scheme: dark) {{ {rule(DARK)} }}\n"
 
 
 def said(error: Refused) -> JSONResponse:
@@ -179,7 +167,7 @@ async def setup(table_server: TableServer, session: str, request: Request) -> An
     return {
         "title": game.title,
         "seats": [game.seat_name(seat) for seat in range(game.num_seats)],
-        "about": _about(game_of(game.name)),
+        "about": about(game_of(game.name)),
         "agents": [{"name": name, "words": called(name)} for name in table_server.offered(game)],
         "options": presets * bool(game.type.presets)
         + [
@@ -206,29 +194,13 @@ def _game(name: str, given: dict[str, Any]) -> Game:
 
 async def games(table_server: TableServer, session: str, request: Request) -> Any:
     """The games by name, each with the first sentence of its page."""
-    return [{"name": name, "title": game_of(name).title, "about": _about(game_of(name))} for name in game_names()]
-
-
-@functools.cache
-def _about(game: Game) -> str:
-    page = game.type.folder / "README.md"
-    if not page.is_file():
-        return ""
-    plain = re.sub(r"\[([^]]*)\]\([^)]*\)|\*", r"\1", page.read_text("utf-8").split("\n\n")[1])
-    return " ".join(plain.split()).partition(". ")[0].removesuffix(".") + "."
+    return [{"name": name, "title": game_of(name).title, "about": about(game_of(name))} for name in game_names()]
 
 
 async def rules(table_server: TableServer, session: str, request: Request) -> Any:
     """A game's rules, by paragraph."""
     game = _game(request.query_params.get("game", ""), {})
-    return [{"number": number, "text": text} for number, text in _rules(game.type.bind()).items()]
-
-
-@functools.cache
-def _rules(game: Game) -> dict[str, str]:
-    every = paragraphs(game)
-    chapters = [number for number, text in every.items() if re.match(r"## §\d+ Rules", text)]
-    return {number: text for number, text in every.items() if number.partition(".")[0] in chapters}
+    return chapters(game.type.bind())
 
 
 async def tables(table_server: TableServer, session: str, request: Request) -> Any:

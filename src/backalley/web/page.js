@@ -1,30 +1,10 @@
-// The page of `backalley serve`: a list of games and tables, the form of a new one, and the table.
+"use strict";
+// The page of tables: a list of games and tables, the form of a new one, and the table. `ask`, from `ask.js`, answers what it asks.
 
 const main = document.getElementById("main"), trouble = document.getElementById("trouble");
 const dark = matchMedia("(prefers-color-scheme: dark)");
-let token = localStorage.getItem("backalley session");
 let leaving = new AbortController(); // ends what the view before has asked for
 let shown = null; // the table that is shown
-
-// What is asked of the server ------------------------------------------------------------------------------------------
-
-async function ask(path, body, signal) {
-  if (!token) await begin();
-  const send = () => fetch(path, {
-    method: body === undefined ? "GET" : "POST", body: body === undefined ? undefined : JSON.stringify(body), signal,
-    headers: { Authorization: `Bearer ${token}` },
-  });
-  let answer = await send();
-  if (answer.status === 401) { await begin(); answer = await send(); }
-  const found = await answer.json();
-  if (!answer.ok) throw new Error(found.error);
-  return found;
-}
-
-async function begin() {
-  token = (await (await fetch("/api/session", { method: "POST", body: "{}" })).json()).token;
-  localStorage.setItem("backalley session", token);
-}
 
 /** Do something that may be refused, and show the sentence that says why. */
 async function attempt(work) {
@@ -89,9 +69,9 @@ async function start() {
       () => { location.hash = `new=${game.name}`; })))),
     open.length ? [make("h2", {}, "Open chairs"), make("ul", { className: "lines" }, open)] : [],
     mine.length ? [make("h2", {}, "Your tables"), make("ul", { className: "lines" }, mine)] : [],
-    make("h2", {}, "A recorded game"),
-    make("label", { className: "file" }, "Choose a file", file),
-    make("span", { className: "quiet" }, " that backalley record, play --save or this page has written"));
+    tables.files === false ? [] : [make("h2", {}, "A recorded game"),
+      make("label", { className: "file" }, "Choose a file", file),
+      make("span", { className: "quiet" }, " that backalley record, play --save or this page has written")]);
 }
 
 // The form of a new game -----------------------------------------------------------------------------------------------
@@ -102,7 +82,7 @@ async function setup(game, given = {}, seats = []) {
   if (location.hash !== `#new=${game}`) return; // meanwhile it has been dealt, or left
   const known = about.agents.map((one) => one.name), best = ["policy", "bot", "random"].find((one) => known.includes(one));
   const called = (name) => about.agents.find((one) => one.name === name)?.words.split(":")[0] ?? name;
-  const people = { me: "me", link: "a person, by a link", open: "an open chair" }, gone = new Set();
+  const people = about.people ?? { me: "me", link: "a person, by a link", open: "an open chair" }, gone = new Set();
   const chairs = about.seats.map((name, seat) => {
     const agents = about.agents.map((one) => make("option", { value: one.name, title: one.name }, one.words));
     const chair = make("select", { name: `seat ${seat}` }, Object.entries(people).map(([value, words]) => make("option", { value }, words)), make("optgroup", { label: "the computer" }, agents));
@@ -130,8 +110,8 @@ async function setup(game, given = {}, seats = []) {
     make("h2", {}, "Who sits where"), chairs.map((chair, seat) => labelled(about.seats[seat], chair)),
     gone.size ? make("p", { role: "status" }, `${[...gone].map((name) => (name === "policy" ? "The trained player" : name)).join(", ")} does not know these rules; ${called(best)} sits there instead.`) : null,
     dealing,
-    make("details", { open: open(false) }, make("summary", {}, "Rules that may be changed"), among(false)),
-    make("details", { open: open(true) }, make("summary", {}, "For research: smaller games, rewards, observations"), among(true))));
+    fields.length ? make("details", { open: open(false) }, make("summary", {}, "Rules that may be changed"), among(false)) : make("p", { className: "quiet" }, "By the game's usual rules; backalley serve can change them."),
+    fields.length ? make("details", { open: open(true) }, make("summary", {}, "For research: smaller games, rewards, observations"), among(true)) : null));
   if (held) main.querySelector(`[name="${held}"]`)?.focus();
 }
 
@@ -232,7 +212,7 @@ function draw(the, found) {
   the.hint.disabled = found.acting === null || !(found.over || found.acting === found.mine);
   the.undo.hidden = found.over || found.recorded || found.mine === null;
   the.undo.disabled = !found.can_undo;
-  the.file.hidden = found.recorded || found.mine === null || !found.over;
+  the.file.hidden = found.files === false || found.recorded || found.mine === null || !found.over;
   the.values.replaceChildren();
   if (the.valued && found.over && !the.hint.disabled) attempt(() => values(the)); else if (!found.over) the.valued = false;
   the.slider.max = found.last; the.slider.value = found.at;

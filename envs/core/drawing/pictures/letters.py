@@ -49,7 +49,8 @@ _SIGN = Letter(840, "")
 
 
 @functools.cache
-def _letters(weight: str) -> dict[str, Letter]:
+def letters_of(weight: str) -> dict[str, Letter]:
+    """Return the letters of a weight."""
     found = json.loads(FILE.read_bytes())[weight]
     return {sign: Letter(*letter) for sign, letter in found.items()}
 
@@ -63,7 +64,7 @@ def letter(sign: str, bold: bool = False) -> Letter:
     """Return a letter; for a suit's sign its width alone, a question mark for one that the file lacks."""
     if sign in SIGNS:
         return _SIGN
-    known = _letters(weight(bold))
+    known = letters_of(weight(bold))
     return known.get(sign) or known["?"]
 
 
