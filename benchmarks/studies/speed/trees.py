@@ -4,9 +4,11 @@ them OpenSpiel's own Leduc poker, where it is installed. Processor time of one c
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,16 +17,20 @@ import numpy.typing as npt
 from backalley.agents.base.agent import View
 from backalley.agents.base.recall import Recall
 from backalley.envs.core.api.walker import Walker
+from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import compile_from_now_on
 
-from ...figures.formatting import Found, title
+from ...figures.formatting import Found, changed, title
 from ...figures.result_kinds import Columns, Files, Kept, lines
 from ...matches.evaluate import evaluate
 from ..runner import GAMES, Progress, quiet, seconds, study
 
 NODES = 1000
 """Positions of a batch."""
+_GUIDE = Path(__file__).resolve().parents[3] / "docs/guides/trees.md"
+SMALL: list[tuple[str, dict[str, Any]]] = [("backalley.examples.leduc", {}), ("pitch", {"preset": "tiny"})]
+"""Games in which the guide's learner is timed."""
 WHAT = {
     "push": "`Path.push`",
     "key": "`Path.key`",
@@ -45,7 +51,19 @@ _COLUMNS: Columns = {
 }
 
 
-class Trees(Kept, kind="trees", heading="Positions a second", tables={"trees": lines(_COLUMNS, "games")}):
+_LEARNING: Columns = {
+    "game": title,
+    "options": lambda row: changed(row["options"]),
+    "nodes a second of this learner": "{nodes:,.0f}",
+}
+
+
+class Trees(
+    Kept,
+    kind="trees",
+    heading="Positions a second",
+    tables={"trees": lines(_COLUMNS, "games"), "mccfr": lines(_LEARNING, "learning")},
+):
     """Positions a second in a walk through a tree."""
 
     in_title = frozenset({"options"})
@@ -68,7 +86,30 @@ def trees(games: Sequence[Game], *, seconds: float, progress: Progress = quiet) 
     theirs = _openspiel(seconds)
     if theirs is not None:
         found.append({"game": "openspiel", "options": {}, "rates": theirs})
-    return {"seconds": seconds, "games": found}
+    learning = []
+    for spec, options in SMALL:
+        game = catalogue.game(spec, **options)
+        rates = _mccfr(game, seconds)
+        learning.append({"game": game.id, "options": game.changed_options, "nodes": rates})
+    return {"seconds": seconds, "games": found, "learning": learning}
+
+
+def _mccfr(game: Game, seconds: float) -> float:
+    """Nodes a second of the learner of the guide, as it is printed there."""
+    page = _GUIDE.read_text("utf-8")
+    block = next(block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def learn(" in block)
+    names: dict[str, Any] = {"given": Walker(game)}
+    code = block.partition("\nfor step in")[0].replace('backalley.walker("backalley.examples.leduc")', "given")
+    exec(code, names)  # this project's own page
+    step = 0
+
+    def learn() -> tuple[int, float]:
+        nonlocal step
+        began, step = time.process_time(), step + 1
+        nodes: int = names["learn"](step % 2, 1000 * step, 1000)
+        return nodes, time.process_time() - began
+
+    return rate(learn, seconds)
 
 
 def rate(play: Callable[[], tuple[int, float]], seconds: float) -> float:
