@@ -25,7 +25,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from backalley.envs.core.api.spaces import LegalDiscrete, LegalMultiDiscrete
-from backalley.envs.core.api.tables import one_thread
+from backalley.envs.core.api.tables import dealt_at, one_thread
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.drawing.render import RENDER_MODES, check_render_mode, rendered, table_svg
 from backalley.envs.core.game.arguments import whole
@@ -122,7 +122,7 @@ class GymnasiumEnv(_Seated, gymnasium.Env[Any, np.int64]):
         info: dict[str, Any] = {"action_mask": mask, "seat": seats.seat[0], "ended": ""}
         over = seats.tables.arrays.seat[0] < 0
         if self.game.type.open_info is not None:
-            deals = seats.tables.deals()
+            deals = dealt_at(seats.tables)
             if over or deals != self._open[0]:
                 self._open = deals, self.game.open_info(seats.tables.arrays.state[0])
             info.update(self._open[1])

@@ -57,7 +57,7 @@ def test_each_row_plays_as_a_gymnasium_environment(game: Game) -> None:
 def test_resets_take_seeds_and_packs_once() -> None:
     game = game_of("missouri_city")
     env, twin = OneSeatVecEnv(game, 3), GymnasiumEnv(game)
-    packs = {"decks": [range(52)]}
+    packs = {"decks": [range(52)], "start_outcome": 0}
     env.set_options([{}, packs, {}])
     shown = env.reset()
     np.testing.assert_array_equal(shown[1], twin.reset(options=packs)[0])

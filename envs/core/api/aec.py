@@ -29,7 +29,7 @@ from ..game.reset_options import ResetOptions, read_reset_options
 from ..rules import rng
 from .histories import SeatHistories
 from .spaces import check_observation, dict_space, vector_space
-from .tables import Tables
+from .tables import Tables, dealt_at
 
 _LET_PASS = ("options",)
 """PettingZoo's own `api_test` resets with `options={"options": 1}`."""
@@ -102,7 +102,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         self._tells = game.type.open_info is not None
         self._open: dict[str, Any] = {}
         """The entries of everybody's `info` from the game."""
-        self._dealt = self.deals()
+        self._dealt = dealt_at(self)
         self._refused: dict[str, str] = {}
         """The message for an illegal action that was replaced by another one, until that agent's next action."""
         self._began = 0, ResetOptions()
@@ -199,7 +199,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
 
     def _look_about(self) -> None:
         """Update the game's entries of everybody's `info`, until the next deal."""
-        self._open, self._dealt = self.game.open_info(self.engine.batch.state[0]), self.deals()
+        self._open, self._dealt = self.game.open_info(self.engine.batch.state[0]), dealt_at(self)
 
     @one_thread
     def observe(self, agent: str) -> Any:
@@ -285,7 +285,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
             # infos, those of a reset, and takes no text there.
             info: dict[str, Any] = {"action_mask": self._no_mask, "ended": ""}
             if self._tells:
-                if over or self.deals() != self._dealt:
+                if over or dealt_at(self) != self._dealt:
                     self._look_about()
                     for others in self.infos.values():
                         others.update(self._open)

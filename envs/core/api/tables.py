@@ -61,10 +61,6 @@ class Tables(TableChecks):
         It changes with every step. Compiled code trusts what is written there; `refresh` shows it."""
         return self.engine.batch
 
-    def deals(self, row: int = 0) -> tuple[int, int]:
-        """Return what every deal changes at a table: its stream, and how many given packs are left."""
-        return self.engine.batch.stream.item(row), len(self.engine.stacked.get(row, ()))
-
     @property
     def packs_left(self) -> bool:
         """Whether packs that a caller gave are yet to be dealt at some table; compiled code does not know them."""
@@ -121,6 +117,11 @@ class Tables(TableChecks):
     def _check_dealt(self, rows: npt.NDArray[np.int64]) -> None:
         """Raise RuntimeError for a table that has not been dealt."""
         raise NotImplementedError
+
+
+def dealt_at(tables: Tables, row: int = 0) -> tuple[int, int]:
+    """Return what every deal changes at a table: its stream, and how many given packs are left."""
+    return tables.engine.batch.stream.item(row), len(tables.engine.stacked.get(row, ()))
 
 
 def redrawn_records(tables: Tables, rows: npt.ArrayLike, keys: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from backalley.console.errors import KernelError, did_you_mean
 
 _CORE = Path(__file__).resolve().parents[1]
-_NUMBA = Path(numba.__file__).parent
+_NUMBA = Path(numba.__file__).resolve().parent
 _LINE = re.compile(r'^File "(.+)", line (\d+):', re.MULTILINE)
 """Where Numba's messages tell of lines, the innermost first."""
 _UNKNOWN = re.compile(r"Unknown attribute '(\w+)' of type ")

@@ -148,6 +148,7 @@ const py = (() => {
     keyed.sort(([one], [other]) => (less(one, other) ? -1 : less(other, one) ? 1 : 0) * (reverse ? -1 : 1));
     return keyed.map(([, one]) => one);
   }, ["all", "key", "reverse"]);
+  py.groupby = (all) => py.it(all).reduce((runs, one) => { if (runs.length && py.eq(runs.at(-1)[0], one)) { runs.at(-1)[1].push(one); } else { runs.push([one, [one]]); } return runs; }, []);
   py.Counter = (all) => py.it(all).reduce((found, one) => found.set(one, (found.get(one) ?? 0) + 1), new Map());
   py.isinstance = (one, kind) => (kind === py.str ? typeof one === "string" : kind === py.tuple || kind === py.list ? Array.isArray(one) : kind.made ? one instanceof kind.made : fail("it is not known"));
   py.flatnonzero = (all) => all.flatMap((one, place) => (one ? [place] : []));

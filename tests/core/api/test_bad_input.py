@@ -436,6 +436,7 @@ def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word() -> None:
         "        if name == 'numba': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupted())\n"
         "import backalley\n"
+        "backalley.make_vec\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -304,7 +304,7 @@ def test_one_thread_at_a_time_plays_a_table() -> None:
         "random_legal": lambda: env.random_legal(0),
         "pickle": lambda: pickle.dumps(env),
     }
-    refused = meddle(env.engine, "move_one", calls)
+    refused = meddle(env.engine, "play_one", calls)
     env.step(legal)
     assert refused == list(calls)
     assert env.engine.batch.decisions[0] == 1
