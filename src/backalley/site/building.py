@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import tempfile
 from collections.abc import Callable, Sequence
@@ -26,10 +27,12 @@ from backalley.web.table_server import called
 from .javascript import Script
 
 METHODS = (
-    "frames_of", "ending", "_log", "_begun", "_result", "_finished", "_leader", "_table", "_scene", "_bare_scene",
-    "_draw",
+    "frames_of", "ending", "_log", "_begun", "_learned", "_result", "_finished", "_leader", "_table", "_scene",
+    "_bare_scene", "_draw",
 )  # fmt: skip
 """What the page's tables have of the server's."""
+MOST_CODE = 900_000
+"""Bytes that a game's code may have in its file, which stays below a megabyte: a policy with more is left out."""
 _HERE, _WEB = Path(__file__).parent, Path(showing.__file__).parent
 _PLAYER = ["observation", "mask", "key"]
 """The arguments of an exported function that plays."""
@@ -127,9 +130,9 @@ def game_script(game: Game, shared: Script) -> str:
 
 def _about(game: Game) -> dict[str, Any]:
     """All that a page has to know of a game, with its code."""
-    with tempfile.TemporaryDirectory() as place:
-        layout = export(game, "wasm", place).layout
-        code = Path(place, f"{game.name}.wasm").read_bytes()
+    layout, code = _exported(game, "policy")
+    if len(code) > MOST_CODE:
+        layout, code = _exported(game, None)
     actions = range(game.num_actions)
     kept = ("seats", "seat_names", "actions", "deck", "start_outcomes", "state", "observation", "functions")
     words = {action: game.action_told(action) for action in actions}
@@ -152,8 +155,16 @@ def _about(game: Game) -> dict[str, Any]:
         ],
         "card_names": {int(card): game.card_name(card) for card in game.pack},
         "empty": {name: shape for name, shape in shapes.items() if 0 in shape},
-        "wasm": base64.b64encode(code).decode(),
+        "wasm": code.decode(),
     }
+
+
+def _exported(game: Game, policy: str | None) -> tuple[Any, bytes]:
+    """The layout of a game's export, and its code, packed."""
+    with tempfile.TemporaryDirectory() as place:
+        layout = export(game, "wasm", place, policy=policy).layout
+        code = Path(place, f"{game.name}.wasm").read_bytes()
+    return layout, base64.b64encode(gzip.compress(code, mtime=0))
 
 
 def _agents(functions: Sequence[dict[str, Any]]) -> list[dict[str, str]]:

@@ -224,6 +224,8 @@ const py = (() => {
     capitalize: (text) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase(), replace: (text, one, other) => text.replaceAll(one, other),
     split: (text, by) => (by === undefined ? text.split(/\s+/).filter(Boolean) : text.split(by)), startswith: (text, one) => text.startsWith(one),
     strip: (text, signs) => strip(text, signs, 1, 1), lstrip: (text, signs) => strip(text, signs, 1, 0), rstrip: (text, signs) => strip(text, signs, 0, 1),
+    islower: (text) => text === text.toLowerCase() && text !== text.toUpperCase(), isdigit: (text) => /^\d+$/.test(text), removeprefix: (text, one) => (text.startsWith(one) ? text.slice(one.length) : text),
+    partition: (text, by) => { const at = text.indexOf(by); return at < 0 ? [text, "", ""] : [text.slice(0, at), by, text.slice(at + by.length)]; },
     rpartition: (text, by) => { const at = text.lastIndexOf(by); return at < 0 ? ["", "", text] : [text.slice(0, at), by, text.slice(at + by.length)]; },
     index: (text, one) => (text.includes(one) ? text.indexOf(one) : fail(`there is no ${one}`)), isprintable: (text) => !/[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u.test(text),
   };

@@ -95,7 +95,9 @@ function gameOf(name) {
       document.head.append(script);
     });
     const [about, make] = backalley.brought[name];
-    const { instance } = await WebAssembly.instantiate(Uint8Array.from(atob(about.wasm), (one) => one.charCodeAt(0)), {});
+    const packed = new Blob([Uint8Array.from(atob(about.wasm), (one) => one.charCodeAt(0))]).stream();
+    const code = await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    const { instance } = await WebAssembly.instantiate(code, {});
     return new Game(about, make(B, py), instance.exports);
   })();
   games[name].catch(() => { delete games[name]; });
@@ -175,7 +177,9 @@ class Table {
   }
 
   /** What a seat has learned in the present deal; without one, all that was done. */
-  _events(at, seat) {
+  _events(at, seat) { return seat === null ? this._texts(at, null) : this._learned(at, seat, { kinds: [...this.game.kinds.values()] }); }
+
+  _texts(at, seat) {
     const { game } = this, lines = [];
     let latest = null;
     for (const [to, kind, who, what] of this.frames[at].state.events) {
@@ -292,7 +296,9 @@ const OF_A_TABLE = {
     const frames = table.frames_of(table.free ? null : table.mine), frame = table.frames[frames[Number(at)]], best = ["policy", "bot"].map((name) => table.game.agents.find((one) => one.name === name)).find(Boolean);
     if (frame.ended !== null || frame.state.is_over) throw new Error("Nobody is to act here, so there is nothing to value.");
     const action = table.decide(best.name, frame);
-    return { seat: frame.state.seat, by: best.words.split(":")[0], actions: [{ action, name: table.game.action_str(action), taken: table.actions[frame.decisions] === action, value: null, error: null }] };
+    const others = table.game.legal(frame.state.record()).flatMap((legal, one) => (legal && one !== action ? [one] : []));
+    const said = (one) => ({ action: one, name: table.game.action_str(one), taken: table.actions[frame.decisions] === one, value: null, error: null });
+    return { seat: frame.state.seat, by: best.words.split(":")[0], actions: [action, ...others].map(said) };
   },
   act(table, { action }) {
     if (table.acting !== table.mine) throw new Error("It is not your turn.");

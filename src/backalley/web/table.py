@@ -248,12 +248,16 @@ class Table:
         """The events of the present deal; of cards that are shown by their values, the cards that lie there."""
         kinds = [kind.name for kind in events.kinds if kind.what == "value"]
         if not kinds:
-            return event_texts(self.frames[at].state, seat, "deal")
+            return self._texts(at, seat)
         lines = list[str]()
         for place in range(self._begun(at), at + 1):
-            more = event_texts(self.frames[place].state, seat, "deal")[len(lines) :]
+            more = self._texts(place, seat)[len(lines) :]
             lines += telling.with_cards(more, kinds, self._table(place, seat), self.game, seat)
         return lines
+
+    def _texts(self, at: int, seat: int) -> list[str]:
+        """The events of the present deal in words."""
+        return event_texts(self.frames[at].state, seat, "deal")
 
     def _result(self, at: int, seat: int | None) -> tuple[int, list[str]]:
         """After which line of the log it says what the decision before a frame has brought, and those lines."""

@@ -71,18 +71,26 @@ def with_cards(lines: Sequence[str], kinds: Sequence[str], table: Table, game: G
     `table`, after them, shows in their place: each pile ends in the latest."""
     seats = {game.seat_name(seat): seat for seat in range(game.num_seats)} | {"you": viewer}
     made, left = list[str](), dict[Pile, list[str]]()
-    for line in reversed(lines):
+    for line in lines[::-1]:
         who, _, said = line.partition(": ")
-        kind = next((kind for kind in kinds if re.fullmatch(rf"{kind}( \d+)+", said)), "")
-        values = [int(value) % 10 for value in said.removeprefix(kind).split()] if kind else []
+        kind, values = _values(kinds, said)
         for pile in _piles_of(table, kind, seats.get(who)) if kind else ():
-            cards = left.setdefault(pile, list(pile.cards))
+            cards = left[pile] if pile in left else list(pile.cards)
             if [_COUNTS.get(card[0]) for card in cards[-len(values) :]] == values:
                 line = f"{who}: {kind} {' '.join(cards[-len(values) :])}"
-                del cards[-len(values) :]
+                left[pile] = cards[: -len(values)]
                 break
         made.append(line)
     return made[::-1]
+
+
+def _values(kinds: Sequence[str], said: str) -> tuple[str, list[int]]:
+    """Which of these kinds of events a line tells of, and the values of its cards; empty for another line."""
+    for kind in kinds:
+        numbers = said.removeprefix(f"{kind} ").split()
+        if said.startswith(f"{kind} ") and all(number.isdigit() for number in numbers):
+            return kind, [int(number) % 10 for number in numbers]
+    return "", []
 
 
 def _piles_of(table: Table, kind: str, seat: int | None) -> list[Pile]:
@@ -142,8 +150,8 @@ def _hands(before: Table, after: Table) -> list[str]:
     """What is newly said of each seat's cards, but for what they count."""
     old = {word for place in before.places for pile in place.piles for word in pile.words}
     hands = ((place.seat, pile) for place in after.places for pile in place.piles if place.seat is not None)
-    found = [(seat, [word for word in pile.words if re.match("[a-z]", word)]) for seat, pile in hands if not pile.title]
-    return [f"seat {seat}: {', '.join(words)}" for seat, words in found if not old.issuperset(words)]
+    found = [(seat, [word for word in pile.words if word[:1].islower()]) for seat, pile in hands if not pile.title]
+    return [f"seat {seat}: {', '.join(words)}" for seat, words in found if any(word not in old for word in words)]
 
 
 def points(before: Table, after: Table) -> list[str]:
