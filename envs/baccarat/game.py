@@ -64,5 +64,5 @@ GAME = GameType(
     card_name=text.card_name,
     card_number=text.card_number,
     card_kind=coup.value,
-    speed_floor=8_000_000,
+    speed_floor=9_800_000,
 )

@@ -50,5 +50,5 @@ GAME = GameType(
     seat_names=text.SEAT_NAMES,
     card_kind=enumeration.kind,
     enumeration=enumeration.ENUMERATION,
-    speed_floor=9_000_000,
+    speed_floor=7_600_000,
 )

@@ -68,5 +68,5 @@ GAME = GameType(
     card_number=text.card_number,
     leaf_value=rules.leaf_value,
     suits=Suits(named_suits, actions=((0, NUM_CARDS), (MARRIAGE, 4), (SEQUENCE, 4))),
-    speed_floor=4_500_000,
+    speed_floor=7_000_000,
 )

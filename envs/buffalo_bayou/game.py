@@ -56,5 +56,5 @@ GAME = GameType(
     card_kind=enumeration.kind,
     enumeration=enumeration.WITH_DEALER,
     enumeration_split=SHOW_CARDS,
-    speed_floor=9_000_000,
+    speed_floor=6_700_000,
 )

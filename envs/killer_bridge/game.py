@@ -70,5 +70,5 @@ GAME = GameType(
     open_info=rules.open_info,
     leaf_value=rules.leaf_value,
     suits=Suits(named_suits, actions=((PLAY, PACK_SIZE),)),
-    speed_floor=6_000_000,
+    speed_floor=7_800_000,
 )

@@ -71,5 +71,5 @@ GAME = GameType(
     card_kind=enumeration.kind,
     enumeration=ENUMERATION,
     enumeration_split=None,
-    speed_floor=9_000_000,
+    speed_floor=7_500_000,
 )

@@ -66,5 +66,5 @@ GAME = GameType(
     info=rules.info,
     leaf_value=rules.leaf_value,
     suits=Suits(rules.named_suits, actions=((PLAY, NUM_CARDS), (NAME, 4))),
-    speed_floor=8_000_000,
+    speed_floor=9_500_000,
 )

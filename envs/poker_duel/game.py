@@ -81,5 +81,5 @@ GAME = GameType(
         values=planning.bot_values,
         refuses=planning.refuses,
     ),
-    speed_floor=8_000_000,
+    speed_floor=9_000_000,
 )

@@ -87,5 +87,5 @@ GAME = GameType(
     z_threshold=3.0,
     # A pack that lacks suits is not the same with others in their place.
     suits=Suits(lambda options: (HEARTS,) if options.suits == NUM_SUITS else range(NUM_SUITS)),
-    speed_floor=3_500_000,
+    speed_floor=7_500_000,
 )
