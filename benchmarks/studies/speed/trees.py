@@ -200,7 +200,7 @@ def _rates(game: Game, seconds: float) -> dict[str, float]:
 
     def reads() -> tuple[int, float]:
         reader.decisions, began = 0, time.process_time()
-        evaluate(game, [reader] * game.num_seats, deals=256)
+        evaluate(game, [reader] * game.num_seats, deals=32)
         return reader.decisions, time.process_time() - began
 
     parts = {"push": push, "key": key, "children": children, "apply": apply, "words": words, "reads": reads}
