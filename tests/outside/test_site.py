@@ -142,9 +142,19 @@ def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
 # Decision by decision -------------------------------------------------------------------------------------------------
 
 
+LARGE = ("bezique", "killer_bridge")
+"""Games whose policies are too large for a page."""
+
+
+def offers_policy(folder: Path, name: str) -> bool:
+    """Whether the page of a game offers its policy as a player."""
+    return '{"name": "policy", "function"' in (folder / "games" / f"{name}.js").read_text("utf-8")
+
+
 def compare(folder: Path, game: Game, seeds: range, drawn: int) -> None:
     """Play by the site's files, and hold every state, mask, choice, picture, word and line of the log to Python's."""
-    players = ["bot", *(f"bot:{name}" for name in list(game.bots)[:-1]), "random"]
+    learned = ["policy"] * offers_policy(folder, game.name)
+    players = [*learned, "bot", *(f"bot:{name}" for name in list(game.bots)[:-1]), "random"]
     sat = [[players[(seed + seat) % len(players)] for seat in range(game.num_seats)] for seed in seeds]
     tables = [
         json.dumps({"stream": str(rng.stream_of(seed)), "agents": who, "looks": 40 if seed < drawn else 0})
@@ -227,6 +237,19 @@ def test_seats_hints_and_tables_that_are_kept(chromium: Any, address: str) -> No
 
 
 @pytest.mark.slow
+def test_the_trained_player_is_offered_by_its_name(chromium: Any, address: str) -> None:
+    for name in game_names():
+        with page_at(chromium, f"{address}?new#new={name}", WIDE) as page:
+            page.wait_for_selector("form")
+            chairs = page.locator("form select")
+            assert ("policy" in chairs.last.locator("option").evaluate_all("all => all.map((one) => one.value)")) == (
+                name not in LARGE
+            )
+            assert ("The trained player" in chairs.last.inner_text()) == (name not in LARGE)
+            assert ("Its trained player is too large" in page.locator("form").inner_text()) == (name in LARGE)
+
+
+@pytest.mark.slow
 def test_a_file_opens_without_a_web_host(chromium: Any, site: Path) -> None:
     with page_at(chromium, f"{(site / 'index.html').as_uri()}?pace=0#new=backhand", WIDE) as page:
         page.locator("form button.main").click()
@@ -238,6 +261,4 @@ def test_it_is_small(site: Path) -> None:
     sizes = {file.relative_to(site).as_posix(): file.stat().st_size for file in site.rglob("*") if file.is_file()}
     assert sum(sizes.values()) < 20_000_000
     assert all(size < 1_000_000 for size in sizes.values())
-    games = {name for name in sizes if name.startswith("games/")}
-    without = {name for name in games if '"policy"' not in (site / name).read_text("utf-8")}
-    assert without <= {"games/bezique.js", "games/killer_bridge.js"}, "the policies that are too large"
+    assert [name for name in game_names() if not offers_policy(site, name)] == list(LARGE)

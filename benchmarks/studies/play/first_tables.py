@@ -21,7 +21,7 @@ from .flood import dealt, my_turn, serving, sign_in
 _COLUMNS: Columns = {
     "game": title,
     "options": lambda game: changed(game["options"]),
-    **{name: f"{{{name.replace(' ', '_')}:.1f}}" for name in ("deal", "first turn", "first hint", "slowest hint")},
+    **{name: f"{{{name.replace(' ', '_')}:.2f}}" for name in ("deal", "first turn", "first hint", "slowest hint")},
 }
 
 

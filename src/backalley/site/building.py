@@ -131,7 +131,7 @@ def game_script(game: Game, shared: Script) -> str:
 def _about(game: Game) -> dict[str, Any]:
     """All that a page has to know of a game, with its code."""
     layout, code = _exported(game, "policy")
-    if len(code) > MOST_CODE:
+    if too_large := len(code) > MOST_CODE:
         layout, code = _exported(game, None)
     actions = range(game.num_actions)
     kept = ("seats", "seat_names", "actions", "deck", "start_outcomes", "state", "observation", "functions")
@@ -147,6 +147,7 @@ def _about(game: Game) -> dict[str, Any]:
         "seat_names": game.type.seat_names,
         "sides": game.sides,
         "agents": _agents(layout["functions"]),
+        "note": "Its trained player is too large for this page; backalley serve has it." if too_large else "",
         "shown_as": list(words.values()),
         "secret": secret,
         "seen_as": [

@@ -280,8 +280,8 @@ async function deal({ game: name, seats }) {
 const ANSWERS = {
   games: () => backalley.games,
   async setup({ game: name }) {
-    const { title, agents, layout, summary } = await gameOf(name);
-    return { title, seats: layout.seat_names, about: summary, agents, options: [], people: { me: "me" } };
+    const { title, agents, layout, note, summary } = await gameOf(name);
+    return { title, seats: layout.seat_names, about: summary, agents, note, options: [], people: { me: "me" } };
   },
   rules: async ({ game }) => (await gameOf(game)).rules,
   tables: () => ({ mine: kept().reverse().map(({ id, title, over }) => ({ id, title, over, options: {}, owned: true })), open: [], files: false }),

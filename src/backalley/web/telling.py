@@ -88,7 +88,7 @@ def _values(kinds: Sequence[str], said: str) -> tuple[str, list[int]]:
     """Which of these kinds of events a line tells of, and the values of its cards; empty for another line."""
     for kind in kinds:
         numbers = said.removeprefix(f"{kind} ").split()
-        if said.startswith(f"{kind} ") and all(number.isdigit() for number in numbers):
+        if said.startswith(f"{kind} ") and numbers and all(number.isdigit() for number in numbers):
             return kind, [int(number) % 10 for number in numbers]
     return "", []
 
