@@ -128,6 +128,8 @@ class FictitiousPlay(Phase):
         """The values that decide plans: the field's policy, then every response [n, P]."""
         self.values: Values = self.base
         """The latest response."""
+        self.met: list[str] = []
+        """The bots that the field's policy met in training."""
         self._stream = np.uint64(self.seeds().generate_state(1, np.uint64)[0])
         self._given, self._notes = BatchEnv(game, 1).for_kernels(), notes_for(game, plans_of(game).parts)
 
@@ -170,6 +172,8 @@ class FictitiousPlay(Phase):
             raise ConfigError(
                 f"{NAME}.field is {name}, which is no policy of plans; name one that the phase plans made."
             )
+        made = found.metadata["made"]
+        self.met = made.get("met") or [one.removeprefix("bot:") for one in made.get("field", ()) if one != "past"]
         values = found.arrays["values"].copy()
         if isinstance(player, MixturePlayer):
             values[self.planned] = found.arrays["tables"][0]
@@ -227,7 +231,7 @@ class FictitiousPlay(Phase):
 
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
         """Write the latest response to an agent, or the mixture. Raises OSError."""
-        about = self.about("fictitious play by the game's model of its plans") | dict(made)
+        about = self.about("fictitious play by the game's model of its plans") | {"met": self.met, **made}
         digest, name = classes_digest(self.game), f"model-s{self.seed}-{self.decisions_in_short}"
         if self.against is not None or len(self.tables) < 2:
             plans = PlansPlayer(len(self.values), digest)
@@ -253,13 +257,14 @@ class FictitiousPlay(Phase):
 
     def facts(self) -> dict[str, Any]:
         """Counts."""
-        return {"decisions": self.decisions, "samples": self.samples, "steps": self.steps}
+        return {"decisions": self.decisions, "samples": self.samples, "steps": self.steps, "met": self.met}
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same game and config."""
         self.mean, self.tables = arrays["mean"].astype(np.float64), arrays["tables"].astype(np.float32)
         self.values, self.base = (arrays[name].astype(np.float32) for name in ("values", "base"))
         self.decisions, self.samples, self.steps = (int(facts[name]) for name in ("decisions", "samples", "steps"))
+        self.met = list(facts["met"])
 
 
 def _share(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
