@@ -22,6 +22,7 @@ from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.poker_duel.observation import Observation
+from backalley.envs.poker_duel.state import ASSIGN
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
@@ -126,6 +127,26 @@ def test_a_mixture_from_disk_plays_alike_single_and_batched(tmp_path: Path) -> N
         env.step(policy.act(now))
     rows, masks = (np.stack([one[name] for one in shown]) for name in ("observation", "action_mask"))
     assert policy.choose(rows, masks, np.zeros(40, np.uint64)).tolist() == [policy.act(one) for one in shown]
+
+
+def check_first_actions() -> None:
+    player, env = MixtureAgent(GAME, mixture()[0], 0.25), AECEnv(GAME)
+    env.reset(seed=1)
+    actions = ""
+    for _ in range(30):
+        action = player.act(env.observe(env.agent_selection))
+        actions += str(action - ASSIGN + 1)
+        env.step(action)
+    assert actions == "121333332211122111332222233113"
+
+
+def test_first_actions() -> None:
+    check_first_actions()
+
+
+@pytest.mark.uncompiled
+def test_first_actions_uncompiled() -> None:
+    check_first_actions()
 
 
 def test_files_that_are_no_mixture_are_refused(tmp_path: Path) -> None:
