@@ -18,7 +18,7 @@ from ..base.action_probabilities import Probabilities
 from ..base.rule_based import BotAgent, KernelAgent
 from .inference import act, chances, logits_rows, net_of, own_room
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
-from .policy_kinds import Arrays, NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual
+from .policy_kinds import Arrays, MixturePlayer, NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual
 
 if TYPE_CHECKING:
     from .own_policy import OwnPolicyAgent
@@ -60,8 +60,10 @@ class PolicyAgent(KernelAgent):
         if isinstance(player, Residual):
             check_bot(f"The policy in {folder}", player, trained)
             note = f"It is {player.meaning}. {note}".strip()
-        elif isinstance(player, PlansPlayer):
+        elif isinstance(player, PlansPlayer | MixturePlayer):
             check_plans(f"The policy in {folder}", player, trained, game)
+            if isinstance(player, MixturePlayer):
+                check_mixture(f"The policy in {folder}", player, arrays, game)
         self._play = play_of(player, arrays, game)
         super().__init__(metadata["name"], self._play.kernel, game)
         self.reads, self.chances = self._play.reads, self._play.chances
@@ -137,6 +139,10 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
         from .planner import PlannerAgent, plans_of
 
         return Play(plans_of(game).act, "record", PlannerAgent(game, arrays["values"]).plays_by)
+    if isinstance(player, MixturePlayer):
+        from .mixture import MixtureAgent, mixed_kernel
+
+        return Play(mixed_kernel(game.type), "record", MixtureAgent(game, arrays, player.field).plays_by)
     bound = observation_bound(game)
     if isinstance(player, NetworkPlayer):
         net = net_of(arrays, bound, greedy=player.greedy)
@@ -163,7 +169,7 @@ def check_bot(who: str, player: Residual, trained: Game) -> None:
         )
 
 
-def check_plans(who: str, player: PlansPlayer, trained: Game, game: Game) -> None:
+def check_plans(who: str, player: PlansPlayer | MixturePlayer, trained: Game, game: Game) -> None:
     """Raise PolicyFileError if plans cannot be used under the game's options, or if the classes, under the options of
     its training, have changed."""
     from .planner import classes_digest, plans_of
@@ -176,6 +182,22 @@ def check_plans(who: str, player: PlansPlayer, trained: Game, game: Game) -> Non
     if (player.classes, player.digest) != (classes, digest):
         raise PolicyFileError(
             f"{who} holds the values of other classes than the plans of {game.name} have now; train it again."
+        )
+
+
+def check_mixture(who: str, player: MixturePlayer, arrays: Arrays, game: Game) -> None:
+    """Raise PolicyFileError if the tables of a mixture are not those of the game's plans, or its shares are none."""
+    from .mixture import model_of, shares_upto
+
+    try:
+        planned = len(model_of(game).classes(game.options))
+        shares_upto(arrays["shares"], player.field)
+    except ValueError as error:
+        raise PolicyFileError(f"{who} is a mixture of plans that cannot be played: {error}") from None
+    if player.planned != planned:
+        raise PolicyFileError(
+            f"{who} has tables of {player.planned} classes, and {planned} decide the plans of {game.name} under these "
+            "options; train it again."
         )
 
 

@@ -20,7 +20,7 @@ from backalley.envs.core.rules import options as option_rules
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-_MAX_WIDTH, _MAX_LAYERS, _MAX_CLASSES = 65536, 64, 2**24
+_MAX_WIDTH, _MAX_LAYERS, _MAX_CLASSES, _MAX_TABLES = 65536, 64, 2**24, 1024
 
 
 class NetworkPlayer(NamedTuple):
@@ -88,6 +88,33 @@ class PlansPlayer(NamedTuple):
     def proper(self) -> bool:
         """Return whether these are values that training can have written."""
         return _within(self.classes, _MAX_CLASSES) and isinstance(self.digest, str)
+
+
+class MixturePlayer(NamedTuple):
+    """A game's own planner, which makes each plan by one of several tables of values. A hash of the seat's own cards
+    draws the table (`mixture.py`), so play is deterministic, and cannot be foreseen by who does not see them."""
+
+    classes: int
+    tables: int
+    planned: int
+    """The classes that decide plans (`PlanModel.classes`)."""
+    field: float
+    """The share of plans by the first table, the best response to a field; the others share the rest by `shares`."""
+    digest: str
+    """The digest of the classes, as in PlansPlayer."""
+
+    def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
+        """Values for all that is no plan, those of the tables, and the shares of all but the first."""
+        rest = (self.tables - 1,)
+        return {"values": (self.classes,), "tables": (self.tables, self.planned), "shares": rest}
+
+    def proper(self) -> bool:
+        """Return whether these are values that training can have written."""
+        sizes = _within(self.classes, _MAX_CLASSES) and _within(self.planned, _MAX_CLASSES)
+        share = _number(self.field) and 0 <= self.field <= 1
+        return (
+            sizes and _within(self.tables, _MAX_TABLES) and self.tables > 1 and share and isinstance(self.digest, str)
+        )
 
 
 class PolicyKind(NamedTuple):
@@ -169,10 +196,11 @@ def own_player(name: str, settings: Any, *, greedy: bool) -> OwnPlayer:
     return OwnPlayer(name, option_rules.as_dict(settings), greedy)
 
 
-Player = NetworkPlayer | Residual | PlansPlayer | OwnPlayer
+Player = NetworkPlayer | Residual | PlansPlayer | MixturePlayer | OwnPlayer
 
 KINDS: dict[str, type[Any]] = {
-    "network": NetworkPlayer, "residual": Residual, "plans": PlansPlayer, "own": OwnPlayer
+    "network": NetworkPlayer, "residual": Residual, "plans": PlansPlayer,
+    "mixture": MixturePlayer, "own": OwnPlayer,
 }  # fmt: skip
 """The kinds by their names in files."""
 

@@ -8,12 +8,12 @@ are README.md.
 from __future__ import annotations
 
 from ..core.compile.interfaces import Kernels, Plans
-from ..core.game.declaration import Preset
+from ..core.game.declaration import PlanModel, Preset
 from ..core.game.game import GameType
 from ..core.rules.symmetry import Suits
 from . import VERSION, events, observation, rules, slots, text
 from .bot import BOTS
-from .bots import planning
+from .bots import planning, responding
 from .bots.around import imagine
 from .observation import Observation
 from .state import HAND, NUM_ACTIONS, SLOTS, FirstDealer, Options, State, check, named_suits, pack_size
@@ -80,6 +80,14 @@ GAME = GameType(
         look=planning.look,
         values=planning.bot_values,
         refuses=planning.refuses,
+    ),
+    plan_model=PlanModel(
+        key=responding.key,
+        classes=responding.classes,
+        width=responding.RESULT,
+        result=responding.result,
+        counts=responding.counts,
+        values=responding.values,
     ),
     speed_floor=9_000_000,
 )

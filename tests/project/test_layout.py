@@ -34,7 +34,14 @@ BY_NAME_ALONE = {
     ("envs/core/game/entries", later) for later in ("agents/gymnasium/gymnasium_env", "envs/core/api/registry")
 } | {
     ("training/config/config", f"training/{phase}")
-    for phase in ("ppo/ppo", "mmd/mmd", "rollouts/rollouts", "rollouts/rounds", "macros/plans")
+    for phase in (
+        "ppo/ppo",
+        "mmd/mmd",
+        "rollouts/rollouts",
+        "rollouts/rounds",
+        "macros/plans",
+        "macros/fictitious_play",
+    )
 }
 """The only modules of later rooms that are named in strings: registries and the list of phases take such."""
 COMPILERS = {"benchmarks/figures/results", "cluster/same_code", "cluster/sent_modules", "exports/writing"}

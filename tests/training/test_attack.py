@@ -78,7 +78,7 @@ def test_uniform_play_in_kuhn_poker_gives_nearly_all_that_it_gives_to_best_respo
     found = attack(KUHN, "random", decisions=600_000, deals=4000, out=tmp_path / "attack", config_overrides=SMALL)
     assert exact(KUHN) == pytest.approx(11 / 24)
     assert [one.name for one in found.attackers] == ["rollouts", "search", "ppo"]
-    assert [*found.refused] == ["plans"]
+    assert [*found.refused] == ["plans", "model"]
     assert "kuhn has no plans" in found.refused["plans"]
     for one in found.attackers:
         assert one.gain.low < exact(KUHN)

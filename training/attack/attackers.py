@@ -4,6 +4,7 @@
 |---|---|
 | `rollouts` | the phase `attack`: rollouts in which the agent plays its sides, from its own weights where it has some |
 | `plans` | the game's planner learns the values of its classes with the agent in all other seats |
+| `model` | the game's model of its plans reckons the best response from the hands that the agent shows |
 | `search` | a search whose rollouts the agent itself plays, where it has a kernel; it learns nothing |
 | `ppo` | PPO with the agent on all other sides, from its own network where it is a plain one |
 """
@@ -213,6 +214,7 @@ ATTACKERS: dict[str, Learner | Search] = {
     for one in (
         Learner("rollouts", "attack", {}, compiled=True),
         Learner("plans", "plans", {}, compiled=True),
+        Learner("model", "fictitious_play", {}, compiled=True),
         Search(),
         Learner("ppo", "ppo", {"run.greedy": True, "ppo.epochs": 4}, compiled=False, begins=_own_network),
     )

@@ -169,6 +169,15 @@ class PlansSettings(NamedTuple):
     keep: Annotated[int, option("number of past selves kept", low=1, high=100)]
 
 
+class FictitiousPlaySettings(NamedTuple):
+    """The phase `fictitious_play`: a mixture of best responses, each reckoned from what the mixture so far showed."""
+
+    episodes: Annotated[int, option("episodes in a step, which is a round", low=16, high=2**20)]
+    rounds: Annotated[int, option("responses that are kept; later steps only sharpen the last", low=1, high=200)]
+    field: Annotated[Against, option("the policy of plans that gains on a field, the first table of the mixture")]
+    share: Annotated[float, option("share of plans by it: 1 is its gain, 0 is safety", low=0, high=1)]
+
+
 class MMDSettings(NamedTuple):
     """The phase `mmd`: magnetic mirror descent. Rewards, and the temperature with them, are in units of the spread of
     returns."""
@@ -286,6 +295,7 @@ for _kind in (
     PhaseKind("mmd", MMDSettings, "backalley.training.mmd.mmd:MMD"),
     PhaseKind("rollouts", Rollouts, "backalley.training.rollouts.rollouts:Rollouts"),
     PhaseKind("plans", PlansSettings, "backalley.training.macros.plans:PlanLearner"),
+    PhaseKind("fictitious_play", FictitiousPlaySettings, "backalley.training.macros.fictitious_play:FictitiousPlay"),
     PhaseKind("attack", Rollouts, "backalley.training.rollouts.rounds:Attack", like="rollouts"),
     PhaseKind("generation", Rollouts, "backalley.training.rollouts.rounds:Generation", like="rollouts"),
 ):

@@ -45,6 +45,31 @@ class Preset(NamedTuple):
     doc: str
 
 
+class PlanModel(NamedTuple):
+    """How a game's plans are drawn at random, and how a response to an opponent's is reckoned from what it shows.
+
+    `key` and `result` are kernels, the others are not. P and the shape of counts are the game's own.
+    """
+
+    key: Callable[..., Any]
+    """`key(observation) -> uint64`: a number that stays the same through all steps of a plan and follows from the
+    seat's own cards alone; 0 where the decision is not part of one."""
+    classes: Callable[[Any], Any]
+    """`classes(options)`: the classes whose values decide plans, int64 [P]. `Plans.act` takes the values of these
+    alone, in this order, at decisions that are part of a plan."""
+    width: int
+    """Numbers in a result."""
+    result: Callable[..., None]
+    """`result(options, observation, part, out)`: write what a seat has seen of a part of its own and of the opponent's
+    once `Plans.look` gives its outcome: out int64 [width]."""
+    counts: Callable[[Any, Any], Any]
+    """`counts(options, results)`: results int64 [n, width], counted: those of the seat's own parts and those of the
+    opponent's, float64 [2, ...]."""
+    values: Callable[[Any, Any, Any], Any]
+    """`values(options, counts, base)`: the values of all classes of the best response to an opponent whose parts are
+    distributed like these counts [...], float32 [classes]; those of `base` where they say nothing."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Declaration(Generic[OptionsT]):
     """A game, as its folder's `game.py` declares it. Functions of `options` take the game's Options tuple.
@@ -150,6 +175,8 @@ class Declaration(Generic[OptionsT]):
     # Learning.
     plans: Plans | None = None
     """How the game plays macro-actions, by values that can be learned; None: decisions are made one by one."""
+    plan_model: PlanModel | None = None
+    """How its plans are mixed and answered, for `fictitious_play` and the attacker `model`; None: not at all."""
 
     # Speed.
     speed_floor: int = 3_000_000

@@ -177,10 +177,13 @@ def outcome_worth(options: Options, observation: Observation) -> Worth:
 
 @kernel
 def search_for(planner: Planner, observation: Observation) -> Search:
-    """How the split of this game is sought."""
+    """How the split of this game is sought; the values may be those of `PlanModel.classes` alone."""
     left = min(2, planner.options.exchanges_per_round)
     values = planner.values
-    slots = values[first_class(0, left, 0) :], values[first_class(1, left, 0) :], values[first_class(2, left, 0) :]
+    first, step = first_class(0, left, 0), first_class(1, left, 0) - first_class(0, left, 0)
+    if len(values) < CLASSES:
+        first, step = 0, len(values) // SLOTS
+    slots = values[first:], values[first + step :], values[first + 2 * step :]
     worth = outcome_worth(planner.options, observation)
     return Search(slots, (1.0, 1.0, 1.0), worth, Grading(KIND, left, planner.options.ace_low_straight))
 

@@ -12,8 +12,16 @@ import numpy.typing as npt
 from numba import carray
 
 from backalley.agents.policies.inference import Net, Room, act
+from backalley.agents.policies.mixture import Mixture, mixed_kernel
 from backalley.agents.policies.planner import ROWS, plans_of
-from backalley.agents.policies.policy_kinds import NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual
+from backalley.agents.policies.policy_kinds import (
+    MixturePlayer,
+    NetworkPlayer,
+    OwnPlayer,
+    PlansPlayer,
+    Player,
+    Residual,
+)
 from backalley.agents.policies.residual import Corrected, corrected
 from backalley.envs.core.api.compiled_play import random_legal
 from backalley.envs.core.game.game import Game
@@ -52,6 +60,8 @@ def weights_of(game: Game, by: Any) -> Mapping[str, npt.NDArray[np.float32]]:
     policy's kernel."""
     if isinstance(by, Planner):
         return {_name(game): by.values}
+    if isinstance(by, Mixture):
+        return {_name(game): np.concatenate([by.values, by.tables, by.upto])}
     return {_name(game): (by.net if isinstance(by, Corrected) else by).numbers}
 
 
@@ -63,8 +73,8 @@ def _decision(game: Game, player: Player) -> Callable[..., Any]:
     """The kernel of a policy's function: what the player's own kernel plays by is made on the stack."""
     assert not isinstance(player, OwnPlayer), "torch plays it"
     actions, size, base = game.num_actions, game.observation_size, numba.from_dtype(game.observation_base)
-    if isinstance(player, PlansPlayer):
-        by, plan = _planner(game, player), plans_of(game).act
+    if isinstance(player, PlansPlayer | MixturePlayer):
+        by, plan = _planner(game, player)
 
         def planned(observation, mask, key):  # type: ignore[no-untyped-def]
             return int(plan(by(), observation, carray(mask, (actions,)), key))
@@ -89,19 +99,35 @@ def _decision(game: Game, player: Player) -> Callable[..., Any]:
     return followed
 
 
-def _planner(game: Game, player: PlansPlayer) -> Maker:
+def _planner(game: Game, player: PlansPlayer | MixturePlayer) -> tuple[Maker, Callable[..., Any]]:
+    """What makes the first argument of the kernel of plans or of their mixture, and that kernel."""
     options, classes = game.options, player.classes
     values, memory = held(_name(game)), on_stack(ROWS * MEMORY, numba.int64)
 
     @numba.njit(inline="always")
-    def planner():  # type: ignore[no-untyped-def]
+    def empty():  # type: ignore[no-untyped-def]
         plans = carray(memory(), (ROWS, MEMORY))
         for row in range(ROWS):
             for place in range(MEMORY):
                 plans[row, place] = 0
-        return Planner(options, carray(values(), (classes,)), plans, np.uint64(0))
+        return plans
 
-    return planner  # type: ignore[no-any-return]
+    if isinstance(player, PlansPlayer):
+
+        @numba.njit(inline="always")
+        def planner():  # type: ignore[no-untyped-def]
+            return Planner(options, carray(values(), (classes,)), empty(), np.uint64(0))
+
+        return planner, plans_of(game).act
+    shares = classes + player.tables * player.planned
+    count = shares + player.tables
+
+    @numba.njit(inline="always")
+    def mixture():  # type: ignore[no-untyped-def]
+        numbers = carray(values(), (count,))
+        return Mixture(options, numbers[:classes], numbers[classes:shares], numbers[shares:], empty())
+
+    return mixture, mixed_kernel(game.type)
 
 
 def _network(game: Game, player: NetworkPlayer | Residual) -> Maker:
