@@ -34,6 +34,7 @@ from backalley.cluster import machines
 from backalley.cluster.work import Executor
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import compile_time
 
 from .config import config as config_rules
 from .config.phases import Budget, TrainingError
@@ -346,9 +347,10 @@ class TrainingResult(Tabular):
     def figures(self) -> Figures:
         """Return mean returns and win shares of the policy against each opponent, over the same decks."""
         pace = self.samples / max(self.seconds, 1e-9)
+        besides = f"; {compiled:.0f} s of compiling are not in it" if (compiled := compile_time().seconds) >= 1 else ""
         notes = [
             *self._loop(),
-            f"{self.decisions:,} decisions in {self.seconds:.0f} s of training, {pace:,.0f} samples a second.",
+            f"{self.decisions:,} decisions in {self.seconds:.0f} s of training, {pace:,.0f} samples a second{besides}.",
             f"The policy is in {self.policy}. The same weights again: {self.command}",
             f"Strength: {self.evaluation_command}",
         ]

@@ -20,7 +20,6 @@ import json
 import re
 import shlex
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +39,7 @@ from backalley.envs.core.files import durable
 from backalley.envs.core.files.reading import check_path, read_json
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import times
 
 from ..config.config import Objective
 from ..config.phases import Budget
@@ -286,11 +286,12 @@ class Work:
     def _measured(self, agent: Agent, branch: int, share: float) -> tuple[int, Estimate, Spent]:
         """Play an agent against the victim on the deals of a branch; with a share, for no longer than that share of the
         attacker's budget. Return the number of deals, the gain, and what playing took."""
-        started, used = time.perf_counter(), time.process_time()
+        began = times()
         most = self.deals if branch == PUBLISHED else selection_deals(self.deals)
 
         def spent() -> Spent:
-            return Spent(time.process_time() - used, time.perf_counter() - started)
+            now = times()
+            return Spent(now.processor_seconds - began.processor_seconds, now.seconds - began.seconds)
 
         def progress(played: int, planned: int) -> None:
             self._checked(played, most, f"{played:,} of {most:,} deals of {name_of(agent)}")

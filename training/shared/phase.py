@@ -7,7 +7,6 @@ its settings, and `PHASE = PhaseKind(name, settings, class)`; `register_phase` (
 from __future__ import annotations
 
 import abc
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -22,6 +21,7 @@ from backalley.benchmarks.matches.seeding import Space, sequence
 from backalley.cluster.work import LOCAL, Executor
 from backalley.console.errors import MissingMethod
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import times
 
 from ..config.config import Config, ConfigError, Precision
 from .checkpoint import Arrays
@@ -105,11 +105,12 @@ class Phase(abc.ABC):
         """Play and learn for a few seconds at most: a run is stopped between two steps. Raises OSError."""
 
     def timed_step(self) -> None:
-        """Make a step, and count what it takes."""
-        started, used = time.perf_counter(), time.process_time()
+        """Make a step, and count what it takes but for compiling."""
+        began = times()
         self.step()
-        self.seconds += time.perf_counter() - started
-        self.processor_seconds += time.process_time() - used
+        ended = times()
+        self.seconds += ended.seconds - began.seconds
+        self.processor_seconds += ended.processor_seconds - began.processor_seconds
 
     @abc.abstractmethod
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:

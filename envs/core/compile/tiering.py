@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher, OmittedArg
@@ -43,6 +43,40 @@ AFTER = 1.5
 MESSAGE = "Back Alley compiles this game for your machine, once; `backalley compile` does all games ahead of time."
 _waiting = threading.local()
 _announced = threading.Event()
+
+
+class Times(NamedTuple):
+    """Two clocks."""
+
+    seconds: float
+    processor_seconds: float
+    """Of all threads of this process."""
+
+
+_compiled = Times(0.0, 0.0)
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """Count this block, in which the compiler's lock is held, as compiling."""
+    global _compiled
+    seconds, processor_seconds = time.perf_counter(), time.thread_time()
+    try:
+        yield
+    finally:
+        seconds, processor_seconds = time.perf_counter() - seconds, time.thread_time() - processor_seconds
+        _compiled = Times(_compiled.seconds + seconds, _compiled.processor_seconds + processor_seconds)
+
+
+def compile_time() -> Times:
+    """Return how long this process has compiled so far."""
+    return _compiled
+
+
+def times() -> Times:
+    """Return two clocks that stand while this process compiles: budgets of time pay for play, so that a first run
+    plays as much as later ones."""
+    return Times(time.perf_counter() - _compiled.seconds, time.process_time() - _compiled.processor_seconds)
 
 
 def runs_as_python(at_once: bool = False) -> bool:

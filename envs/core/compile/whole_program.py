@@ -219,29 +219,34 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
             known = self.found(args)
             if known is not None:
                 return known
-            with explaining():
-                self.compile(args)
-            callee = self.overloads[args]
-            context = callee.target_context
-            library = _Library(context.codegen(), f"{callee.library.name}.entry")
-            library.enable_object_caching()
-            library.add_linking_library(callee.library)
-            about = copy.copy(callee.fndesc)
-            # The wrapper keeps Python objects in an environment of its own: where the callee's has been kept with
-            # another entry, it would lack them.
-            about.env_name = f"{about.env_name}.entry"
-            own, release = Environment.from_fndesc(about), self.targetoptions.get("nogil", False)
-            context.create_cpython_wrapper(library, about, own, callee.call_helper, release)
-            function = context.get_executable(library, about, own)
-            initial = list(library._reload_init)
-            result = callee._replace(
-                entry_point=function, fndesc=about, environment=own, library=library, reload_init=initial
-            )
-            for environment in result._find_referenced_environments():
-                library.codegen.set_env(environment.env_name, environment)
-            if self.cache is not None:
-                self.cache.save_overload(args, result)
-            return self._add_entry(args, result).entry_point  # type: ignore[no-any-return]
+            with tiering.compiling():
+                return self._made(args)
+
+    def _made(self, args: tuple[Any, ...]) -> Callable[..., Any]:
+        """Compile an entry for these types, and keep it."""
+        with explaining():
+            self.compile(args)
+        callee = self.overloads[args]
+        context = callee.target_context
+        library = _Library(context.codegen(), f"{callee.library.name}.entry")
+        library.enable_object_caching()
+        library.add_linking_library(callee.library)
+        about = copy.copy(callee.fndesc)
+        # The wrapper keeps Python objects in an environment of its own: where the callee's has been kept with
+        # another entry, it would lack them.
+        about.env_name = f"{about.env_name}.entry"
+        own, release = Environment.from_fndesc(about), self.targetoptions.get("nogil", False)
+        context.create_cpython_wrapper(library, about, own, callee.call_helper, release)
+        function = context.get_executable(library, about, own)
+        initial = list(library._reload_init)
+        result = callee._replace(
+            entry_point=function, fndesc=about, environment=own, library=library, reload_init=initial
+        )
+        for environment in result._find_referenced_environments():
+            library.codegen.set_env(environment.env_name, environment)
+        if self.cache is not None:
+            self.cache.save_overload(args, result)
+        return self._add_entry(args, result).entry_point  # type: ignore[no-any-return]
 
     def _add_entry(self, args: tuple[Any, ...], result: Any) -> Any:
         self.entries[args] = result

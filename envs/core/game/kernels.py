@@ -11,12 +11,12 @@ from typing import Any
 from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
 from ..compile.kernel import COMPILED, Bound, Kept, bind, bounded, inlined, kernel, passing, wrapping
 from ..compile.templates import specialise, template, unbound
-from ..compile.tiering import compile_from_now_on, compiled_elsewhere
+from ..compile.tiering import compile_from_now_on, compile_time, compiled_elsewhere, times
 
 __all__ = [
     "CHANCE", "COMPILED", "MEMORY", "OVER", "Bot", "Bound", "Kept", "Kernels", "Planner", "Plans", "bind",
-    "bounded", "compile_from_now_on", "compiled_elsewhere", "guarded", "inlined", "kernel", "passing", "specialise",
-    "template", "unbound", "wrapping",
+    "bounded", "compile_from_now_on", "compile_time", "compiled_elsewhere", "guarded", "inlined", "kernel", "passing",
+    "specialise", "template", "times", "unbound", "wrapping",
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from backalley.envs.core.compile import tiering
-from backalley.envs.core.compile.kernel import COMPILED
+from backalley.envs.core.compile.kernel import COMPILED, bind, compiled
 from backalley.envs.core.game.catalogue import own_games
 from tests import ROOT
 from tests.core.compile.test_kernels import process
@@ -124,6 +124,30 @@ print(int(stream), int(drawn))
     machine, _ = run(code.replace("type(call).__name__", "0"), tmp_path / "other", mode="now")
     assert python[2] == "Interpreted"
     assert (python[:2] + python[3:], said) == (machine[:2] + machine[3:], "")
+
+
+def test_budgets_of_time_leave_compiling_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [10.0]
+    for clock in ("perf_counter", "process_time", "thread_time"):
+        monkeypatch.setattr(tiering.time, clock, lambda: now[0])
+    before, compiled = tiering.times(), tiering.compile_time()
+    now[0] += 2
+    with tiering.compiling():
+        now[0] += 30
+    assert tiering.times() == pytest.approx([one + 2 for one in before])
+    assert tiering.compile_time() == pytest.approx([one + 30 for one in compiled])
+
+
+def test_the_compiler_counts_its_time() -> None:
+    def once(number: int) -> int:
+        return number + 41
+
+    added, before = compiled(once, keep=False), tiering.compile_time()
+    bind(added, 1)
+    after = tiering.compile_time()
+    bind(added, 1)
+    assert after.processor_seconds > before.processor_seconds
+    assert tiering.compile_time() == after, "what is compiled already costs nothing"
 
 
 def test_an_unknown_mode_is_refused() -> None:
