@@ -27,6 +27,7 @@ from ..figures.result_kinds import KINDS
 from ..matches import report, tournament  # noqa: F401
 from ..rules_to_code import score  # noqa: F401
 from ..speed import speed  # noqa: F401
+from ..variants import variants  # noqa: F401
 from . import curves
 from .curves import LearningCurve
 

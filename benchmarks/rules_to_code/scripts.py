@@ -64,8 +64,8 @@ class Case(NamedTuple):
 def vector_cases(game: Game) -> list[dict[str, Any]]:
     """Return the cases of a game's `vectors.toml`; none where it has no such file."""
     path = game.type.folder / "vectors.toml"
-    found: list[dict[str, Any]] = tomllib.loads(path.read_text("utf-8"))["case"] if path.is_file() else []
-    return found
+    found = tomllib.loads(path.read_text("utf-8"))["case"] if path.is_file() else []
+    return [dict(game.type.reworded_case(case)) for case in found]
 
 
 def playable_cases(game: Game) -> list[Case]:

@@ -69,4 +69,4 @@ The rules:
 def _also_ruled(game: Game) -> str:
     """The options of a game's page, and what it decides where its source is silent."""
     page = _NO_TEXT.sub("", (game.type.folder / "README.md").read_text("utf-8"))
-    return "\n\n".join(part.strip() for part in _ALSO.findall(page)) + "\n"
+    return "\n\n".join(part.strip() for part in map(game.type.reworded, _ALSO.findall(page))) + "\n"

@@ -56,6 +56,17 @@ def allowed(game: Game, given: Mapping[str, Any]) -> bool:
     return True
 
 
+def without_refused(
+    game: Game, chosen: Mapping[str, Any], random: np.random.Generator, fixed: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return options without those that the game refuses beside the others and `fixed` ones, dropped in random
+    order."""
+    left = dict(chosen)
+    while not allowed(game, {**(fixed or {}), **left}):
+        del left[list(left)[int(random.integers(len(left)))]]
+    return left
+
+
 def mixtures(game: Game, least: int, seed: int) -> list[dict[str, Any]]:
     """Return at least `least` sets of options drawn at random, about half of them changed in each; every alternative of
     every option is in one of them, if it is allowed in any.
@@ -75,8 +86,7 @@ def mixtures(game: Game, least: int, seed: int) -> list[dict[str, Any]]:
             fresh = [value for value in others if (name, value) in missing] or others
             if fresh and random.random() < 0.5:
                 chosen[name] = fresh[int(random.integers(len(fresh)))]
-        while not allowed(game, chosen):
-            del chosen[list(chosen)[int(random.integers(len(chosen)))]]
+        chosen = without_refused(game, chosen, random)
         new = missing & set(chosen.items())
         if new or len(sets) < least:
             sets.append(chosen)

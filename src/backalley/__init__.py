@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from backalley.benchmarks.exact.tree import Tree, tree
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
+    from backalley.benchmarks.variants.variants import held_out, variants
     from backalley.console.errors import BackAlleyError
     from backalley.envs.core.api.game_state import GameState
     from backalley.envs.core.api.histories import ShownEvents, event_str, events_str, state_fields
@@ -66,10 +67,10 @@ __all__ = [
     "BackAlleyError", "BatchEnv", "Game", "GameState", "GameType", "IllegalAction", "Nodes", "OptionError", "Path",
     "Played", "Recall", "Saved", "ShownEvents", "States", "TimeStep", "Tree", "UnknownGame", "Walker",
     "__version__", "agent", "analyse", "attack", "deserialize_state", "evaluate", "event_str", "events_str",
-    "export", "game", "game_names", "game_type", "games", "load_policy", "make", "make_vec", "read_record",
+    "export", "game", "game_names", "game_type", "games", "held_out", "load_policy", "make", "make_vec", "read_record",
     "record_games", "register_agent", "register_game", "register_gymnasium", "register_pettingzoo",
     "register_phase", "register_policy", "replay", "serialize_state", "state_fields", "tournament", "train", "tree",
-    "walker",
+    "variants", "walker",
 ]  # fmt: skip
 
 _PLACES = {
@@ -82,6 +83,7 @@ _PLACES = {
     "benchmarks.exact.tree": "Tree tree",
     "benchmarks.matches.evaluate": "evaluate",
     "benchmarks.matches.tournament": "tournament",
+    "benchmarks.variants.variants": "held_out variants",
     "console.errors": "BackAlleyError",
     "envs.core.api.game_state": "GameState",
     "envs.core.api.histories": "ShownEvents event_str events_str state_fields",

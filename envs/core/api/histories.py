@@ -111,7 +111,7 @@ def _what(game: Game, kind: int, what: int) -> str:
         return game.action_str(what)
     if kind == HIDDEN_ACTION:
         return game.action_told(what)
-    return f"{kinds_of(game)[kind].name} {_number(game, kind, what)}".rstrip()
+    return f"{game.type.reworded(kinds_of(game)[kind].name)} {_number(game, kind, what)}".rstrip()
 
 
 def _number(game: Game, kind: int, what: int) -> str:
@@ -121,7 +121,7 @@ def _number(game: Game, kind: int, what: int) -> str:
     if what == UNKNOWN:
         return "unknown"
     if declared.words:
-        return declared.words[what]
+        return game.type.reworded(declared.words[what])
     return game.card_name(what) if declared.what == "card" else str(what)
 
 

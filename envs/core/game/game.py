@@ -66,6 +66,14 @@ class GameType(Declaration[OptionsT]):
         """The game's folder, with the module that declares it."""
         return Path(importlib.import_module(self.module).__file__ or "").parent
 
+    def reworded(self, text: str) -> str:
+        """Return a text about the game in the words that this type uses; a variant has others than its page."""
+        return text
+
+    def reworded_case(self, case: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a rule vector in these words."""
+        return case
+
     def bind(self, given: Mapping[str, Any] | None = None, /, **options: Any) -> Game[OptionsT]:
         """Return the game under options, by names and values (strings too), the rest at their defaults.
 

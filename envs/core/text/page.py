@@ -73,7 +73,7 @@ def _sections(game: Game) -> list[tuple[str, int, str, str]]:
         if section[0] == number or section[0].startswith(f"{number}.")
     ]
     every = [own[0], *shared, *own[1:]]
-    return [(number, level, title, _LINK.sub(r"\1", text)) for number, level, title, text in every]
+    return [(number, level, title, game.type.reworded(_LINK.sub(r"\1", text))) for number, level, title, text in every]
 
 
 def _split(page: Path) -> list[tuple[str, int, str, str]]:

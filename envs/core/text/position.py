@@ -51,7 +51,7 @@ def head_text(game: Game, seat: int) -> str:
     kind: type = game.type.Options
     notes = declared(kind)
     options = [
-        f"  {name}={typed(value)}: {notes[name][1].doc} (takes {choices(kind, name)})"
+        f"  {name}={typed(value)}: {game.type.reworded(notes[name][1].doc)} (takes {choices(kind, name)})"
         for name, value in game.changed_options.items()
     ]
     lines = [f"Game: {game.title}{', with these options:' if options else '.'}", *options]

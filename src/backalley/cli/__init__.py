@@ -8,7 +8,7 @@ import click
 import backalley
 from backalley.console.command import Program
 
-from . import about, dev, exporting, figures, learn, matches, records, reports, tables
+from . import about, dev, exporting, figures, learn, matches, records, reports, tables, variants
 from .shared import command_line
 
 __all__ = ["command_line", "main"]
@@ -49,6 +49,7 @@ for _verb in (
     figures.exploit,
     records.replay,
     figures.score_rules,
+    variants.variants,
     records.record,
     tables.watch,
     tables.picture,

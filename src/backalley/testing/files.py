@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import importlib
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from backalley.benchmarks.rules_to_code.scripts import vector_cases
 from backalley.console.errors import BrokenPromise
 from backalley.envs import core
 from backalley.envs.core.api.aec import AECEnv
@@ -46,16 +46,9 @@ def check_playthrough(path: Path) -> None:
         raise BrokenPromise(f"{path} shows no more than a deal and returns.")
 
 
-def vectors(game: Game) -> list[dict[str, Any]]:
-    """The cases of the game's `vectors.toml`; none where it has no such file."""
-    path = game.type.folder / "vectors.toml"
-    found: list[dict[str, Any]] = tomllib.loads(path.read_text("utf-8"))["case"] if path.is_file() else []
-    return found
-
-
 def check_vectors(game: Game) -> str:
     """Check that every case of `vectors.toml` has its stated result. CONTRIBUTING.md has the format."""
-    cases = vectors(game)
+    cases = vector_cases(game)
     for case in cases:
         check_case(game, case)
     return f"{len(cases)} cases of rules came out as vectors.toml says." if cases else f"{NOT_TRIED}no vectors.toml."

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from backalley.benchmarks.rules_to_code.scripts import vector_cases
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import COMPILED
 from backalley.envs.core.rules.events import OWN
 from backalley.envs.core.text import paragraphs
 
-from .files import vectors
 from .play import random_actions
 
 _TABLES, _STEPS = (256, 400) if COMPILED else (8, 100)
@@ -52,7 +52,7 @@ def check_reach(game: Game, *, seed: int = 0) -> str:
     if declared is not None and declared.kinds:
         names = [kind.name for kind in declared.kinds]
         said.append(_counted("kinds of events", names, [names[kind - OWN] for kind in kinds]))
-    cases = vectors(game)
+    cases = vector_cases(game)
     tried = {name for case in cases for name in game.type.bind(case.get("options", {})).changed_options}
     said.append(_counted("options", game.option_values, tried | game.changed_options.keys()))
     if (game.type.folder / "README.md").is_file():

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from backalley import testing
+from backalley.benchmarks.rules_to_code.scripts import vector_cases
 from backalley.envs.core.files.playthrough import PlaythroughError, record, replay
 from backalley.envs.core.game.game import Game
-from backalley.testing.files import check_case, check_playthrough, vectors
+from backalley.testing.files import check_case, check_playthrough
 from tests.common.cases import BY_NAME, CASES, GAMES, marks
 
 Check = Callable[[Game], str]
@@ -77,7 +78,7 @@ VECTORS = [
         marks=marks(game, case.get("options", {})),
     )
     for game in GAMES
-    for number, case in enumerate(vectors(game))
+    for number, case in enumerate(vector_cases(game))
 ]
 
 
@@ -88,7 +89,7 @@ def test_rule(game: Game, case: dict[str, Any]) -> None:
 
 @BY_NAME
 def test_every_game_has_its_rules_as_cases(game: Game) -> None:
-    assert vectors(game)
+    assert vector_cases(game)
 
 
 # Frozen games replay as recorded, and a changed record is noticed -----------------------------------------------------

@@ -1,0 +1,132 @@
+"""What a variant is worth, and an agent that knows: exactly where it can be solved, else by the best bot."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.base.agent import Agent, View
+from backalley.agents.registry import agent
+from backalley.envs.core.game.game import Game
+
+from ..exact.best_play import BestPlay
+from ..exact.exact import solve
+from ..exact.solver import Solver
+from ..exact.walk import TooLarge, count_information_sets
+from ..matches.evaluate import evaluate
+
+MOST_SETS = 1_000_000
+"""Information sets of a variant whose equilibrium is looked for."""
+_WITHIN, _DEALS = 1e-3, 256
+
+
+class Value(NamedTuple):
+    """What seat 0 gains, in the game's rewards."""
+
+    low: float
+    high: float
+    """Bounds; for `exact` both are the value."""
+    by: str
+    """`exact`: of best play, or in `equilibrium`; `floor`: what the best bot gains against random players, with the
+    95 % interval of that mean."""
+    processor_seconds: float
+    """With what had to be compiled."""
+
+
+def value_of(game: Game, most: int = MOST_SETS) -> Value:
+    """Return what a game is worth: exactly, by bounds of its equilibrium where it has up to `most` information sets, or
+    else the best known floor."""
+    began = time.process_time()
+    low, high, by = _value(game, most)
+    return Value(low, high, by, time.process_time() - began)
+
+
+def _value(game: Game, most: int) -> tuple[float, float, str]:
+    if _is_enumerated(game):
+        best = solve(game).best_return
+        return best, best, "exact"
+    try:
+        solver = _solver(game, most)
+        found = solver.equilibrium(_WITHIN * (solver.span[1] - solver.span[0]))
+        return found.low, found.high, "equilibrium"
+    except TooLarge:
+        players = ["bot" if game.bots else "random"]
+        gains = evaluate(game, [*players, *["random"][: game.num_sides - 1]], deals=_DEALS).agents[0].mean_return
+        return gains.low, gains.high, "floor"
+
+
+def _is_enumerated(game: Game) -> bool:
+    return game.type.enumeration is not None and game.type.enumeration_split is not None
+
+
+def _solver(game: Game, most: int) -> Solver:
+    """Raises TooLarge."""
+    if game.num_seats != 2 or not game.zero_sum:
+        raise TooLarge(f"{game.name} is no game of two seats with opposite interests.")
+    count_information_sets(game, most=most)
+    return Solver(game)
+
+
+def oracle(game: Game, most: int = MOST_SETS) -> Agent:
+    """Return the agent that plays by the value: best play, an equilibrium, or the best bot."""
+    if _is_enumerated(game):
+        return BestPlayer(game)
+    try:
+        return Equilibrated(_solver(game, most))
+    except TooLarge:
+        return agent("bot" if game.bots else "random", game)
+
+
+class BestPlayer(Agent):
+    """Plays an action of the highest exact value."""
+
+    is_deterministic = True
+
+    def __init__(self, game: Game) -> None:
+        self._best, self.name = BestPlay(game), "oracle"
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """Return the best action at each table."""
+        return np.array([np.nanargmax(self._best.values(view, row=k)) for k in range(len(view))], np.int64)
+
+
+class Equilibrated(Agent):
+    """Plays each action by its probability in an equilibrium."""
+
+    is_deterministic, reads_events = False, True
+
+    def __init__(self, solver: Solver) -> None:
+        self.name, self._shown = "oracle", list[bytes]()
+        asked = solver.ask_with_events(self._number)
+        plays = solver.equilibrium(_WITHIN * (solver.span[1] - solver.span[0])).probabilities
+        self._plays = {self._shown[number]: row for number, row in zip(asked.max(1).astype(int), plays, strict=True)}
+
+    def _number(self, view: View) -> npt.NDArray[np.float64]:
+        """Keep what is shown at each table, and answer with its number in place of probabilities."""
+        first = len(self._shown)
+        self._shown += _knowledge(view)
+        return np.repeat(np.arange(first, len(self._shown), dtype=np.float64)[:, None], view.action_mask.shape[1], 1)
+
+    def action_probabilities(self, view: View) -> npt.NDArray[np.float64]:
+        """Return the probabilities [n, A]; where one action alone is legal it has all."""
+        only = view.action_mask.astype(np.float64)
+        return np.stack([self._plays.get(one, only[k]) for k, one in enumerate(_knowledge(view))])
+
+    def act(self, view: View) -> npt.NDArray[np.int64]:
+        """Draw an action by its probability, from the view's key."""
+        sums = self.action_probabilities(view).cumsum(1)
+        at = (view.key >> np.uint64(11)).astype(np.float64) / 2**53 * sums[:, -1]
+        chosen: npt.NDArray[np.int64] = (sums <= at[:, None]).sum(1)
+        return chosen
+
+
+def _knowledge(view: View) -> list[bytes]:
+    """What the seat to act at each table has been shown."""
+    events: Any = view.events()
+    return [
+        seen[seen[:, 0] != 0].tobytes() + shown.tobytes()
+        for seen, shown in zip(events[0], view.observation, strict=True)
+    ]
