@@ -239,13 +239,13 @@ def test_seats_hints_and_tables_that_are_kept(chromium: Any, address: str) -> No
 @pytest.mark.slow
 def test_the_trained_player_is_offered_by_its_name(chromium: Any, address: str) -> None:
     for name in game_names():
-        with page_at(chromium, f"{address}?new#new={name}", WIDE) as page:
+        with page_at(chromium, f"{address}#new={name}", WIDE) as page:
             page.wait_for_selector("form")
             chairs = page.locator("form select")
             assert ("policy" in chairs.last.locator("option").evaluate_all("all => all.map((one) => one.value)")) == (
                 name not in LARGE
             )
-            assert ("The trained player" in chairs.last.inner_text()) == (name not in LARGE)
+            assert ("Trained: has learned" in chairs.last.inner_text()) == (name not in LARGE)
             assert ("Its trained player is too large" in page.locator("form").inner_text()) == (name in LARGE)
 
 
