@@ -41,6 +41,7 @@ GAME = GameType(
     piles=text.piles,
     events=EVENTS,
     private=("hand",),
+    phases={"bid": range(PLAY), "play": range(PLAY, NUM_ACTIONS)},
     deck_size=pack_size,
     cards_needed=lambda options: options.hand_size * options.num_players,
     reward_range=lambda options: (-1.0, 1.0),
