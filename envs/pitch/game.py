@@ -55,6 +55,17 @@ GAME = GameType(
             "the text by its words: a dealer who is left to bid bids two, no more (§1.2); only who can neither follow "
             "nor trump plays what they like (§1.3); at the target it is enough to have won the bid (§1.6)",
         ),
+        "setback": Preset(
+            {
+                "target": 11,
+                "all_pass": "redeal",
+                "dealer_can_take": False,
+                "smudge_takeable": True,
+                "game_end": "first_past",
+            },
+            "Setback as the public program of the Deep CFR plays it, but for three rules (§2): to eleven, nobody is made "
+            "to bid, and the dealer may take a four, but nothing less",
+        ),
         "tiny": Preset(
             {**_CUT_DOWN, "hand_size": 1, "suits": 2},
             "cut down to be solved: two players with a card each, of two suits, bid (§2)",
