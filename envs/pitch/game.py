@@ -63,8 +63,8 @@ GAME = GameType(
                 "smudge_takeable": True,
                 "game_end": "first_past",
             },
-            "Setback as the public program of the Deep CFR plays it, but for three rules (§2): to eleven, nobody is made "
-            "to bid, and the dealer may take a four, but nothing less",
+            "Setback as the public program of the Deep CFR plays it, but for three rules (§2): to eleven, nobody is "
+            "made to bid, and the dealer may take a four, but nothing less",
         ),
         "tiny": Preset(
             {**_CUT_DOWN, "hand_size": 1, "suits": 2},
