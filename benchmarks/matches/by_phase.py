@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from backalley.agents.base.agent import Agent
@@ -12,9 +13,47 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
-from ..figures.formatting import decimals, signed, text
+from ..figures.formatting import Line, changed, interval, mean, percent, title
+from ..figures.result_kinds import Files, OfGame
 from .evaluate import evaluate
 from .report import Report
+
+
+def _lines(files: Files) -> Iterator[Line]:
+    """What each phase of an agent gains."""
+    for found in files:
+        first, second = found["agents"]
+        for row in found["rows"]:
+            yield {
+                "game": title(found),
+                "options": changed(found["options"]),
+                "A": f"`{first}`",
+                "B": f"`{second}`",
+                "phase": row["phase"],
+                "gain": mean(row["gain"]),
+                "95 % interval": interval(row["gain"]),
+                "wins": f"{100 * row['wins']['mean']:.2f} %",
+                "interval": percent(row["wins"]),
+                "deals": f"{row['deals']:,}",
+            }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phases(OfGame, kind="phases", heading="By phase", tables={"phases": _lines}):
+    """What each phase of an agent A gains where all else is B, and what A itself does."""
+
+    reports: dict[str, Report]
+    """One for each phase, and last "all"."""
+
+    def measured(self) -> dict[str, Any]:
+        """What was found, as its file holds it."""
+        whole = self.reports["all"]
+        rows = [
+            {"phase": name, "deals": one.deals, "gain": first.mean_return.to_json(), "wins": first.win_share.to_json()}
+            for name, one in self.reports.items()
+            for first in one.agents[:1]
+        ]
+        return {"agents": [one.name for one in whole.agents], "seed": whole.seed, "rows": rows}
 
 
 def by_phase(
@@ -45,15 +84,9 @@ def by_phase(
     }
 
 
-def phases_text(reports: Mapping[str, Report]) -> str:
-    """Return what the phases gain as a table, with 95 % intervals."""
-    firsts = {name: report.agents[0] for name, report in reports.items()}
-    digits = decimals([first.mean_return for first in firsts.values()])
-    rows = []
-    for name, first in firsts.items():
-        gain, wins = first.mean_return, first.win_share.percent
-        interval = f"{signed(gain.low, digits)} to {signed(gain.high, digits)}"
-        rows.append(
-            [name, signed(gain.mean, digits), interval, f"{wins.mean:.2f} %", f"{wins.low:.2f} to {wins.high:.2f}"]
-        )
-    return text(["phase", "gain", "95 % interval", "wins", "95 % interval"], rows)
+def phases(reports: Mapping[str, Report]) -> Phases:
+    """Return what `by_phase` found as one result, with its table and its file."""
+    whole = reports["all"]
+    return Phases(
+        game=whole.game, options=whole.options, changed=whole.changed, stamp=whole.stamp, reports=dict(reports)
+    )

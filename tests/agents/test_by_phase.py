@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -10,7 +13,7 @@ import backalley
 from backalley.agents.base.agent import view_of
 from backalley.agents.base.by_phase import phase_of
 from backalley.agents.registry import runs_code
-from backalley.benchmarks.matches.by_phase import by_phase
+from backalley.benchmarks.matches.by_phase import Phases, by_phase
 from backalley.cli import main
 
 PITCH = backalley.game("pitch", mode="hand")
@@ -76,9 +79,13 @@ def test_the_phases_that_are_equal_gain_nothing() -> None:
     assert found["play"].agents[0].mean_return.mean == found["all"].agents[0].mean_return.mean < 0
 
 
-def test_the_command_shows_a_row_for_each_phase() -> None:
+def test_the_command_writes_a_row_for_each_phase(tmp_path: Path) -> None:
     words = ["evaluate", "pitch", "random", "bot", "--option", "mode=hand", "--deals", "4", "--by-phase"]
-    shown = CliRunner().invoke(main, words)
+    shown = CliRunner().invoke(main, [*words, "--json", str(tmp_path / "phases.json")])
     assert shown.exit_code == 0, shown.output
-    assert [line.split()[0] for line in shown.output.splitlines()[-3:]] == ["bid", "play", "all"]
+    found = json.loads((tmp_path / "phases.json").read_text("utf-8"))
+    assert [row["phase"] for row in found["rows"]] == ["bid", "play", "all"]
+    assert (found["kind"], found["agents"]) == ("phases", ["random", "bot:book"])
+    assert "--by-phase" in found["command"]
+    assert [line["phase"] for line in Phases.tables["phases"]([found])] == ["bid", "play", "all"]  # type: ignore[union-attr,index]
     assert CliRunner().invoke(main, ["evaluate", "pitch", "bot", "--by-phase"]).exit_code == 2

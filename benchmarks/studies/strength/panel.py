@@ -59,9 +59,7 @@ class Panel(Kept, kind="panel", heading="Strangers", tables={"panel_worst": _sum
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
         """Return how the interval of a mean is made."""
-        return [
-            "A mean's interval is as wide as the strangers' are on average: no wider is possible on the same decks."
-        ]
+        return ["The interval of a mean is as wide as those of the strangers on average: decks are the same."]
 
 
 @study(

@@ -205,7 +205,7 @@ def winner_of_tricks(game: Game, seen: Any) -> Scores:
     return _bezique(game, seen, np.where(leads, strength, np.where(wins, 100 - strength, -strength)))
 
 
-# Poker Duel: actions 0-51 discard, 52 is to stand, 53-55 assign the next card ----------------------------------------------
+# Poker Duel: actions 0-51 discard, 52 is to stand, 53-55 assign the next card ----------------------------------------
 
 
 def _duel(assigned: Scores, discarded: Scores | float = 0.0) -> Scores:

@@ -88,14 +88,13 @@ def evaluate(
     players = agents_of(game, agents, 1 if cluster else threads)
     if by_phase:
         from backalley.benchmarks.matches.by_phase import by_phase as run_by_phase
-        from backalley.benchmarks.matches.by_phase import phases_text
+        from backalley.benchmarks.matches.by_phase import phases
 
-        if len(players) != 2 or path is not None:
-            raise click.UsageError("--by-phase compares two agents, and writes no file: leave --json out.")
+        if len(players) != 2:
+            raise click.UsageError(f"--by-phase compares two agents, and {len(players)} were given.")
         with progress_bar("deals") as progress:
             reports = run_by_phase(game, *players, num_threads=threads, progress=progress, cluster=cluster, **settings)
-        click.echo(phases_text(reports))
-        return
+        return finish(phases(reports), path)
     with progress_bar("deals") as progress:
         report = run(game, players, num_threads=threads, progress=progress, keep=path, cluster=cluster, **settings)
     finish(report, path, **({} if settings["until"] else {"deals": report.planned, "precision": None}))
