@@ -3,7 +3,8 @@
 The prefixes: `random`, `human`, `bot[:BOT]`, `policy[:NAME]`, `plans` (a game's planner before it has learned
 anything), `search[:DETERMINIZATIONS[:MILLISECONDS]]`, `search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]]` (AGENT, which is
 `policy`, a bot or the folder of a policy, plays the rollouts), `mc:DETERMINIZATIONS[:MILLISECONDS]`, `sb3:FILE`,
-`cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`.
+`cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`. `PHASE=AGENT,PHASE=AGENT` plays each
+phase that the game declares as another agent.
 
 The signature of a prefix's factory, or of a user's class or function, says what may follow it. The game comes first, if
 the first argument has no default. The parts of the name, separated by colons, come after it: `file.py:Class:96:5` calls
@@ -23,7 +24,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -39,6 +40,7 @@ from .base.rule_based import BotAgent, RandomAgent
 # What makes the other agents is imported where one is named: most matches seat few kinds.
 
 _OWN_FORMS = "file.py:Class or module:Class"
+_PART = re.compile(r"(?:^|,)([a-z_]+)=")
 _NUMBER = re.compile(r"[0-9.]+")
 _FORMS = "the folder of a trained policy, module:Class, file.py:Class, cmd:PROGRAM, llm:URL#MODEL or sb3:model.zip"
 
@@ -57,6 +59,11 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
         return as_agent(spec)
     if isinstance(spec, Path):
         return _policy(spec, game)
+    if parts := _phases(spec):
+        _check_phases(spec, parts, game)
+        from .base.by_phase import PhaseAgent
+
+        return PhaseAgent(game, {phase: agent(one, game, num_threads=num_threads) for phase, one in parts.items()})
     prefix, plus, _ = spec.partition(":")[0].partition("+")
     if prefix in _makers() and (not plus or "player" in _factory(prefix).keywords):
         return _by_prefix(prefix, spec.removeprefix(prefix), game, num_threads)
@@ -75,10 +82,30 @@ def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Ag
 def runs_code(spec: str) -> bool:
     """Return whether to make the agent of this name runs what is not part of this package: a module, a file, a program,
     or a server's address. What `register_agent` knows has been imported by the caller already."""
+    if parts := _phases(spec):
+        return any(map(runs_code, parts.values()))
     prefix, plus, rest = spec.partition(":")[0].partition("+")
     if plus and prefix in _makers():
         return runs_code(rest + spec.removeprefix(f"{prefix}+{rest}"))
     return prefix in ("cmd", "llm") or (prefix not in _makers() and ":" in spec and not Path(spec).is_dir())
+
+
+def _phases(spec: str) -> dict[str, str]:
+    """Return the agents' names of `PHASE=AGENT,PHASE=AGENT`, by phase; empty for a name of another form."""
+    if not re.match(_PART, spec):
+        return {}
+    words = re.split(_PART, spec)[1:]
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _check_phases(spec: str, given: Mapping[str, str], game: Game) -> None:
+    """Raise ValueError where these are not the game's phases, each once."""
+    phases, said = list(game.type.phases), [found[1] for found in re.finditer(_PART, spec)]
+    if not phases:
+        raise InvalidValue(f"The agent {spec!r} names phases, and {game.name} declares none; name one agent.")
+    if sorted(said) != sorted(phases) or not all(given.values()):
+        form = ",".join(f"{phase}=AGENT" for phase in phases)
+        raise InvalidValue(f"The agent {spec!r} cannot be read; one by phase of {game.name} has the form {form}.")
 
 
 def register_agent(prefix: str, factory: Callable[..., Any]) -> None:

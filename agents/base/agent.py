@@ -70,10 +70,11 @@ class View:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def only(self, k: int) -> View:
-        """Return the view of table k alone."""
-        mine = View(self._tables, self._rows[k : k + 1], self.key[k : k + 1], self._table_keys[k : k + 1])
-        mine.observation, mine.action_mask = self.observation[k : k + 1], self.action_mask[k : k + 1]
+    def only(self, k: int | npt.NDArray[np.int64]) -> View:
+        """Return the view of table k alone, or of the tables k [n]."""
+        rows = np.atleast_1d(k)
+        mine = View(self._tables, self._rows[rows], self.key[rows], self._table_keys[rows])
+        mine.observation, mine.action_mask = self.observation[rows], self.action_mask[rows]
         return mine
 
     def with_keys(self, keys: npt.NDArray[np.uint64]) -> View:

@@ -24,7 +24,7 @@ from ..exact import agent_values, best_play, equilibrium, exact, exploit, walk  
 from ..figures import attacks  # noqa: F401
 from ..figures.formatting import Found, options_in_words
 from ..figures.result_kinds import KINDS
-from ..matches import report, tournament  # noqa: F401
+from ..matches import by_phase, report, tournament  # noqa: F401
 from ..rules_to_code import score  # noqa: F401
 from ..speed import speed  # noqa: F401
 from ..variants import variants  # noqa: F401

@@ -17,7 +17,7 @@ from .declarations import named_suits
 from .events import EVENTS, stock
 from .observation import Observation, determinize, observe
 from .pack import check, pack, pack_size
-from .state import MARRIAGE, NUM_ACTIONS, NUM_CARDS, SEQUENCE, Options, State
+from .state import DECLARE_SEVEN, MARRIAGE, NUM_ACTIONS, NUM_CARDS, SEQUENCE, Options, State
 
 GAME = GameType(
     module=__name__,
@@ -35,6 +35,7 @@ GAME = GameType(
     piles=text.piles,
     events=EVENTS,
     private=("hand", "scored"),
+    phases={"declare": range(DECLARE_SEVEN, NUM_ACTIONS), "play": range(DECLARE_SEVEN)},
     stock=stock,
     deck_size=pack_size,
     pack=pack,

@@ -44,6 +44,7 @@ GAME = GameType(
     piles=text.piles,
     events=EVENTS,
     private=("hand",),
+    phases={"bid": range(PLAY), "play": range(PLAY, NUM_ACTIONS)},
     deck_size=pack_size,
     cards_needed=cards_needed,
     reward_range=reward_range,

@@ -41,6 +41,7 @@ GAME = GameType(
     piles=text.piles,
     events=EVENTS,
     private=("hand",),
+    phases={"bid": range(PLAY), "play": range(PLAY, NUM_ACTIONS)},
     deck_size=pack_size,
     cards_needed=lambda options: options.hand_size * options.num_players,
     reward_range=lambda options: (-1.0, 1.0),
@@ -53,6 +54,17 @@ GAME = GameType(
             {"all_pass": "dealer_exactly_2", "must_trump_when_void": True, "game_end": "bidder_must_win"},
             "the text by its words: a dealer who is left to bid bids two, no more (§1.2); only who can neither follow "
             "nor trump plays what they like (§1.3); at the target it is enough to have won the bid (§1.6)",
+        ),
+        "setback": Preset(
+            {
+                "target": 11,
+                "all_pass": "redeal",
+                "dealer_can_take": False,
+                "smudge_takeable": True,
+                "game_end": "first_past",
+            },
+            "Setback as the public program of the Deep CFR plays it, but for three rules (§2): to eleven, nobody is "
+            "made to bid, and the dealer may take a four, but nothing less",
         ),
         "tiny": Preset(
             {**_CUT_DOWN, "hand_size": 1, "suits": 2},

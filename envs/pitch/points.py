@@ -22,13 +22,13 @@ def top_bid(options: Options) -> int:
 
 @kernel
 def may_bid(options: Options, highest: int, value: int, is_dealer: bool) -> bool:
-    """A bid is higher than the highest so far (0 for none); the dealer may take it for as much, unless it is a smudge.
-    Where nobody else has bid, as agreed, the dealer's is a two."""
+    """A bid is higher than the highest so far (0 for none); the dealer may take it for as much, as agreed a smudge or
+    less. Where nobody else has bid, as agreed, the dealer's is a two."""
     if value > highest:
         forced = is_dealer and highest == 0 and options.all_pass == AllPass.DEALER_EXACTLY_2
         return value <= (LEAST_BID if forced else top_bid(options))
-    takes = is_dealer and options.dealer_can_take and value == highest
-    return takes and (value < top_bid(options) or options.smudge_takeable)
+    agreed = options.smudge_takeable if value == top_bid(options) else options.dealer_can_take
+    return is_dealer and value == highest and agreed
 
 
 @kernel

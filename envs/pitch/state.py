@@ -124,8 +124,8 @@ class Options(NamedTuple):
         Follow.OR_TRUMP
     )
     must_trump_when_void: Annotated[bool, option("who cannot follow a plain suit must trump if they can")] = False
-    dealer_can_take: Annotated[bool, option("the dealer may take the highest bid for as much")] = True
-    smudge_takeable: Annotated[bool, option("even if it is a smudge")] = False
+    dealer_can_take: Annotated[bool, option("the dealer may take a bid below a smudge for as much")] = True
+    smudge_takeable: Annotated[bool, option("the dealer may take a smudge for as much")] = False
     all_pass: Annotated[
         AllPass, option("where all others pass the dealer must bid; or may pass and deals again; or must bid just two")
     ] = AllPass.DEALER_FORCED_2

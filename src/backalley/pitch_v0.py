@@ -17,7 +17,7 @@ __all__ = ["EnvOptions", "GivenOptions", "env", "game", "raw_env"]
 class GivenOptions(TypedDict, total=False):
     """The options of Pitch, as they may be given; those left out are at their defaults."""
 
-    preset: Literal["letter", "tiny", "small"]
+    preset: Literal["letter", "setback", "tiny", "small"]
     """options that go together under a name"""
     target: SupportsIndex
     """points that win a game (default: 21)"""
@@ -30,9 +30,9 @@ class GivenOptions(TypedDict, total=False):
     must_trump_when_void: bool | Literal[0, 1]
     """who cannot follow a plain suit must trump if they can (default: False)"""
     dealer_can_take: bool | Literal[0, 1]
-    """the dealer may take the highest bid for as much (default: True)"""
+    """the dealer may take a bid below a smudge for as much (default: True)"""
     smudge_takeable: bool | Literal[0, 1]
-    """even if it is a smudge (default: False)"""
+    """the dealer may take a smudge for as much (default: False)"""
     all_pass: Literal["dealer_forced_2", "redeal", "dealer_exactly_2"] | SupportsIndex
     """where all others pass the dealer must bid; or may pass and deals again; or must bid just two (default:
     "dealer_forced_2")"""

@@ -1,4 +1,5 @@
-"""The leaderboard of all games: the best known agent of each kind, from ladders, entries, searches and attacks."""
+"""The leaderboard of all games: the best known agent of each kind, from ladders, entries, searches, attacks and the
+panel of strangers."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ from ...figures.stats import Estimate
 
 ATTACK = "attack gains at least"
 """The column of what an opponent who trained against an agent gains."""
+WORST, MEAN = "worst gain on strangers", "mean gain on strangers"
+"""The columns of what an agent gains on the panel of strangers (`panel.py`)."""
 KINDS = ("bot", "policy", "search", "entered")
 """Kinds of agents; `entered` are agents that do not come with the package."""
 _SEARCHES = ("mc", "search", "search+policy")
@@ -53,6 +56,14 @@ def attack_gain(files: Files, table: Found, row: Found) -> dict[str, float] | No
     return next((best_of(one)["gain"] for one in of_agent), None)
 
 
+def _on_strangers(files: Files, table: Found, row: Found) -> Line:
+    """What the agent of a `row` of a table gains on the panel of strangers; nothing where it did not meet them."""
+    game, names = bound(table), {row["label"], row.get("own_name")}
+    panels = (one for one in files if one.get("kind") == "panel" and _is(game, one))
+    found = next((one for panel in panels for one in panel["rows"] if one["label"] in names), None)
+    return {} if found is None else {WORST: with_interval(found["worst"]["gain"]), MEAN: with_interval(found["mean"])}
+
+
 def leaderboard(files: Files) -> Iterator[Line]:
     """The agents of each kind with the greatest lower ends of their intervals, game by game."""
     shown: list[Game | None] = []
@@ -62,7 +73,8 @@ def leaderboard(files: Files) -> Iterator[Line]:
             shown.append(game)
             for best in _best(_measured(files, game, table["against"])):
                 attack = with_interval(attack_gain(files, table, best.row)) or "not attacked"
-                yield _line(table, best) | {ATTACK: "no opponent" if table["sides"] == 1 else attack}
+                line = _line(table, best) | {ATTACK: "no opponent" if table["sides"] == 1 else attack}
+                yield line | _on_strangers(files, table, best.row)
 
 
 def _best(measured: Iterable[Candidate]) -> Iterator[Candidate]:

@@ -147,6 +147,10 @@ class Declaration(Generic[OptionsT]):
     environment calls it when an episode begins, after each deal and at the end, so nothing in it may change between two
     deals; batches call it only at the end."""
 
+    phases: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Actions by the name of their phase, each in one: an agent may be named for each (`bid=bot,play=random`). A
+    decision belongs to the first phase that has a legal action. Empty: the game has one phase."""
+
     # Search: bots, and what searches need.
     bots: Sequence[Bot] = ()
     """The rule-based players, weakest first; the last is `bot` without a name."""

@@ -64,9 +64,18 @@ def width_or_decided(ctx: click.Context, parameter: click.Parameter, given: str 
 @seed_option(0, "Decides decks and the agents' own randomness.")
 @threads_option
 @cluster_option
+@click.option(
+    "--by-phase", is_flag=True, help="What each phase of the first of two agents gains where all else is the second."
+)
 @json_option
 def evaluate(
-    game: Game, agents: tuple[str, ...], threads: int, cluster: str | None, path: Path | None, **settings: Any
+    game: Game,
+    agents: tuple[str, ...],
+    threads: int,
+    cluster: str | None,
+    path: Path | None,
+    by_phase: bool,
+    **settings: Any,
 ) -> None:
     """Play AGENTS against each other. Every deck is played in every seating.
 
@@ -77,6 +86,15 @@ def evaluate(
 
     check_place(path)
     players = agents_of(game, agents, 1 if cluster else threads)
+    if by_phase:
+        from backalley.benchmarks.matches.by_phase import by_phase as run_by_phase
+        from backalley.benchmarks.matches.by_phase import phases
+
+        if len(players) != 2:
+            raise click.UsageError(f"--by-phase compares two agents, and {len(players)} were given.")
+        with progress_bar("deals") as progress:
+            reports = run_by_phase(game, *players, num_threads=threads, progress=progress, cluster=cluster, **settings)
+        return finish(phases(reports), path)
     with progress_bar("deals") as progress:
         report = run(game, players, num_threads=threads, progress=progress, keep=path, cluster=cluster, **settings)
     finish(report, path, **({} if settings["until"] else {"deals": report.planned, "precision": None}))
