@@ -94,6 +94,7 @@ def solve(
     game: str | GameType | Game,
     *,
     objective: Objective | str = Objective.REWARD,
+    win_pays: float = 1.0,
     num_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
     keep: Path | None = None,
@@ -103,19 +104,23 @@ def solve(
     play.
 
     With an `objective` other than `reward`, in a game of one seat: how often it wins (`win`), or does not lose
-    (`win_or_tie`), if it plays only for that; a win is a return above 0, a tie one of 0. `progress(done, all)` is
-    called after every group of openings. With `keep`, the file of the solution (`results.write`), solved groups are
-    saved beside it until it is written, and the same call continues from them. `cluster` is the address of a Ray
-    cluster that solves the groups instead. Raises Unsolvable for a game with hidden
+    (`win_or_tie`), if it plays only for that; a win is a return above 0, a tie one of 0. With `win_pays`, a win is paid
+    that many times its reward; for another number than 1 the game must have one seat and reward only its end.
+    `progress(done, all)` is called after every group of openings. With `keep`, the file of the solution
+    (`results.write`), solved groups are saved beside it until it is written, and the same call continues from them.
+    `cluster` is the address of a Ray cluster that solves the groups instead. Raises Unsolvable for a game with hidden
     cards, or with too many deals, ValueError if unfinished work of another task is beside `keep`.
     """
     game, objective = game_of(game), objective_of(objective)
     check_solvable(game, objective, whole=True)
+    if not 0 < win_pays < math.inf or (win_pays != 1 and game.num_seats > 1):
+        raise InvalidValue(f"win_pays is {win_pays!r}; it is a number above 0, and 1 in games of several seats.")
     num_threads = threads_of(num_threads)
     began = time.perf_counter()
     about = of_game(game, __file__)
-    task = {"solution of": game.id, "options": game.option_values}
+    task: dict[str, Any] = {"solution of": game.id, "options": game.option_values}
     task |= {} if objective == Objective.REWARD else {"objective": objective.name.lower()}
+    task |= {} if win_pays == 1 else {"win pays": win_pays}
     unfinished = Unfinished(keep, task, about["stamp"]["sources"])
     groups, kept = grouped_openings(game), unfinished.load()
     solved: dict[str, Row] = dict(zip(map(str, kept.get("groups", [])), kept.get("values", []), strict=True))
@@ -134,7 +139,7 @@ def solve(
     try:
         if left:
             with machines(cluster) as executor:
-                share_out(partial(_Solver, game, objective), left, note, num_threads, executor)
+                share_out(partial(_Solver, game, objective, win_pays), left, note, num_threads, executor)
     except BaseException:
         unfinished.save(arrays())
         raise
@@ -192,14 +197,15 @@ def larger(game: Game, store: Memory) -> Memory:
         raise Unsolvable(
             f"{game.name} has more than {_LARGEST:,} positions after one opening; that is too many to solve."
         )
-    return memory(game, slots, Objective(int(store.marks[OBJECTIVE])))
+    return memory(game, slots, Objective(int(store.marks[OBJECTIVE])), float(store.pays[0]))
 
 
 class _Solver:
     """Solves groups of openings, by their names, in a memory that grows where that is needed."""
 
-    def __init__(self, game: Game, objective: Objective) -> None:
-        self._game, self._groups, self._store = game, grouped_openings(game), memory(game, SMALLEST, objective)
+    def __init__(self, game: Game, objective: Objective, win_pays: float) -> None:
+        self._game, self._groups = game, grouped_openings(game)
+        self._store = memory(game, SMALLEST, objective, win_pays)
         self._entry = linked(game, self._store)
 
     def __call__(self, name: str) -> Row:

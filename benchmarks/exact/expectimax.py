@@ -58,13 +58,15 @@ class Memory(NamedTuple):
     tally: npt.NDArray[np.int64]
     """[MAX_DEPTH, MAX_CHOSEN, 2, kinds] for each chance node in work: how many cards of a kind are left, and the place
     of one of them."""
+    pays: npt.NDArray[np.float64]
+    """[1] what a win is multiplied by."""
     marks: npt.NDArray[np.int64]
     """[4] the objective; whether a reward came before the end, or a further deal was met; kinds of first cards tried
     at depth 0."""
 
 
-def memory(game: Game, slots: int, objective: Objective = Objective.REWARD) -> Memory:
-    """Return an empty table of `slots` (a power of two) positions."""
+def memory(game: Game, slots: int, objective: Objective = Objective.REWARD, win_pays: float = 1.0) -> Memory:
+    """Return an empty table of `slots` (a power of two) positions; a win counts `win_pays` times its reward."""
     assert game.type.enumeration is not None
     kinds = np.array([game.type.enumeration.kind(card) for card in range(max(game.pack) + 1)], np.int64)
     return Memory(
@@ -76,6 +78,7 @@ def memory(game: Game, slots: int, objective: Objective = Objective.REWARD) -> M
         pack=np.zeros(game.deck_size, np.int64),
         kind=kinds,
         tally=np.zeros((MAX_DEPTH, MAX_CHOSEN, 2, int(kinds.max()) + 1), np.int64),
+        pays=np.array([win_pays]),
         marks=np.array([objective, 0, 0, 0], np.int64),
     )
 
@@ -97,10 +100,10 @@ def count_kinds(
 
 
 @kernel
-def counted(marks: npt.NDArray[np.int64], reward: float, over: bool) -> float:
+def counted(marks: npt.NDArray[np.int64], win_pays: float, reward: float, over: bool) -> float:
     """Return what a reward of seat 0 counts for by the objective, given whether the episode is over."""
-    if marks[OBJECTIVE] == Objective.REWARD:
-        return reward
+    if marks[OBJECTIVE] == Objective.REWARD and (over or win_pays == 1.0):
+        return reward * win_pays if reward > 0.0 else reward
     if not over:
         if reward != 0.0:
             marks[EARLY] = 1
@@ -118,7 +121,7 @@ def landed(options: Any, store: Memory, there: Any, depth: int, chance: float) -
     play, and with random play. (`reachability.py` has another template of this name, which uses `there` and the
     `chance` of the position.)"""
     state = store.state[depth]
-    gained = counted(store.marks, float(state.reward[0]), state.seat == OVER)
+    gained = counted(store.marks, store.pays[0], float(state.reward[0]), state.seat == OVER)
     state.reward[:] = 0
     if state.seat == OVER or store.used[0] == FULL:
         return gained, gained

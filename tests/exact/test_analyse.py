@@ -1,0 +1,96 @@
+"""What a game is worth: known exact values, fair pay, an unfair game, and work that continues."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.benchmarks.analyse import sweep as sweeps
+from backalley.benchmarks.analyse.analysis import Analysis, analyse_game
+from backalley.benchmarks.analyse.house import FairPay
+from backalley.benchmarks.analyse.matches import deal_share, deals_to_tell
+from backalley.benchmarks.exact.exact import solve
+from backalley.benchmarks.figures import results
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.rules.options import OptionError
+
+
+def test_fair_pay_is_that_of_the_best_answer() -> None:
+    """Two ways to play: safe wins 40 % and loses 40 %, bold wins 50 % and loses 52 %; from 1.2 on bold is better."""
+    asked = list[float]()
+
+    def value(pay: float) -> float:
+        asked.append(pay)
+        return max(0.4 * pay - 0.4, 0.5 * pay - 0.52)
+
+    pay = FairPay(value)
+    assert pay.of_edge(0.0) == pytest.approx(1.0)
+    assert pay.of_edge(-0.2) == pytest.approx(1.44)
+    assert pay.of_edge(0.02) == pytest.approx(0.95)
+    assert len(asked) < 12
+
+
+def test_a_coin_that_is_tossed_by_the_deal_is_all_luck() -> None:
+    coin = np.where(np.arange(100) % 2, 1.0, -1.0)
+    assert deal_share(np.stack([coin, coin], axis=1)) == pytest.approx(1.0)
+    assert deal_share(np.stack([coin, -coin], axis=1)) == 0.0
+    assert deals_to_tell(coin + 0.28) == pytest.approx(101, abs=2)
+
+
+@pytest.mark.slow
+def test_backhand_gives_the_player_its_published_value() -> None:
+    found = analyse_game("backhand", ["random", "bot"], deals=200)
+    edge, fair = found.value("edge of the house", "best"), found.value("a win pays, for an edge of 0%", "best")
+    assert edge.exact
+    assert -edge.value == pytest.approx(0.1454, abs=5e-5)
+    assert 0 < fair.value < 1
+    for name in ("won", "tied", "lost"):
+        share = found.value(f"share of hands {name}", "best").value
+        assert 0 <= share <= 1
+    swept = sweeps.sweep("backhand", {"ace_rule": ["off"]})
+    assert swept.exact
+    assert swept.changes[0].value == pytest.approx(0.1875, abs=5e-5)
+
+
+@pytest.mark.slow
+def test_a_game_that_favours_its_first_seat_is_found_unfair(tmp_path: Path) -> None:
+    found = analyse_game("bezique", ["random"], deals=400)
+    assert isinstance(found, Analysis)
+    assert {one.part for one in found.figures_found} >= {"fairness", "course"}
+    kept = tmp_path / "found.json"
+    results.write(kept, found.to_json())
+    assert json.loads(kept.read_text("utf-8"))["figures"][0] == found.figures_found[0]._asdict()
+    assert [row["measure"] for row in found.records()] == [one.measure for one in found.figures_found]
+
+
+@pytest.mark.slow
+def test_a_stopped_sweep_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"agent": "random", "deals": 50, "seed": 3}
+    values = {"ace_rule": [], "ace_rule_on_replacement": []}
+    whole = sweeps.sweep("backhand", values, **settings)
+    played, gained = list[str](), sweeps._gained
+
+    def stops(game: backalley.Game, *rest: object) -> object:
+        if len(played) == 2:
+            raise KeyboardInterrupt
+        played.append(game.spec)
+        return gained(game, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sweeps, "_gained", stops)
+        with pytest.raises(KeyboardInterrupt):
+            sweeps.sweep("backhand", values, **settings, keep=tmp_path / "swept.json")
+    again = sweeps.sweep("backhand", values, **settings, keep=tmp_path / "swept.json")
+    assert again.changes == whole.changes
+    assert len(whole.changes) >= 2
+
+
+def test_what_cannot_be_measured_is_refused() -> None:
+    with pytest.raises(OptionError, match="no option 'joker'"):
+        sweeps.sweep("backhand", ["joker"])
+    with pytest.raises(InvalidValue, match="win_pays"):
+        solve("backhand", win_pays=0.0)
