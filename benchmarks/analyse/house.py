@@ -66,7 +66,7 @@ def _exact(game: Game, num_threads: int) -> Iterator[Figure]:
     if tuple(game.reward_range) == (-1.0, 1.0):
         lost = won - gain
         deviation = math.sqrt(max(0.0, won + lost - gain**2))
-        for words, share in (("won", won), ("tied", 1 - won - lost), ("lost", lost)):
+        for words, share in (("won", won), ("tied", max(0.0, round(1 - won - lost, 9))), ("lost", lost)):
             yield derived("house", f"share of hands {words}", "best", share)
         yield derived("house", "standard deviation of a hand", "best", deviation)
         yield from _runs("best", lost)

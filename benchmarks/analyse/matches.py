@@ -21,7 +21,9 @@ _POWER = 1.959964 + 0.841621
 
 
 def fairness(game: Game, names: Sequence[str], alone: Sequence[Sample]) -> Iterator[Figure]:
-    """The mean return of each seat where all seats play alike."""
+    """The mean return of each seat where all seats play alike; a seat that plays alone has the house's figures."""
+    if game.num_seats == 1:
+        return
     for name, sample in zip(names, alone, strict=True):
         for seat in range(game.num_seats):
             gained = stats.mean_interval(sample.returns[:, :, seat].mean(1), game.reward_range)
@@ -40,7 +42,7 @@ def skill(
         bounds = game.reward_range
         if pairs:
             sample = pairs[number]
-            one, leads, same_deck = sample.of_agent(0, sample.returns), sample.gains(), sample.returns[:, :, 0]
+            leads, same_deck = sample.gains(), sample.returns[:, :, 0]
         else:
             one, other = (alone[place].returns[:, :, 0] for place in (number + 1, number))
             leads, same_deck, bounds = (
@@ -48,9 +50,9 @@ def skill(
                 np.concatenate([one, other], axis=1),
                 stats.lead_bounds(bounds),
             )
-        gained, spread = stats.mean_interval(leads, bounds), float(one.std())
+        gained, spread = stats.mean_interval(leads, bounds), float(same_deck.std())
         yield estimated("skill", "lead over the agent before it", play, gained)
-        step = max(gained.mean, 0.0) / spread / LEVEL if spread else 0.0
+        step = gained.mean / spread / LEVEL if spread else 0.0
         levels += step
         yield derived("skill", "lead in levels", play, step)
         yield derived("skill", "share of the variance decided by the deal", play, deal_share(same_deck))
