@@ -201,7 +201,7 @@ def _variants(
     """The game with one option changed, by that option in words; what cannot be played is left out with its reason."""
     kind: Any = type(game.options)
     known, given = declared(kind), game.option_values
-    named = values if isinstance(values, Mapping) else dict.fromkeys(values or known, ())
+    named = values if values and isinstance(values, Mapping) else dict.fromkeys(values or known, ())
     for name, wanted in named.items():
         if name not in known:
             raise OptionError(f"{game.name} has no option {name!r}; it has {', '.join(known)}.")

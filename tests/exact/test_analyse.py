@@ -94,3 +94,11 @@ def test_what_cannot_be_measured_is_refused() -> None:
         sweeps.sweep("backhand", ["joker"])
     with pytest.raises(InvalidValue, match="win_pays"):
         solve("backhand", win_pays=0.0)
+
+
+@pytest.mark.slow
+def test_all_options_are_swept_by_default() -> None:
+    found = sweeps.sweep("backhand", {}, agent="random", deals=20)
+    assert {one.option.partition("=")[0] for one in found.changes} == {"ace_rule", "ace_rule_on_replacement"}
+    assert [abs(one.change) for one in found.changes] == sorted((abs(one.change) for one in found.changes), reverse=True)
+    assert "no effect beyond" in found.table()

@@ -10,7 +10,7 @@ import click
 
 from backalley.console.progress import progress_bar
 
-from .shared import check_place, finish, json_option, of_a_game, seed_option, threads_option, write_bytes
+from .shared import Neutral, check_place, finish, json_option, of_a_game, seed_option, threads_option, write_bytes
 
 if TYPE_CHECKING:
     from backalley.envs.core.game.game import Game
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 @seed_option(0, "Decides the decks.")
 @threads_option
 @json_option
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with the results, too.")
+@click.option(
+    "--html", cls=Neutral, type=click.Path(path_type=Path), metavar="FILE", help="Write a page with the results, too."
+)
 def analyse(
     game: Game,
     agents: tuple[str, ...],
