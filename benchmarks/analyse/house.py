@@ -18,8 +18,8 @@ from .figure import Figure, derived, estimated, exactly
 EDGES = (0.0, 0.01, 0.02, 0.05)
 """The house's edges of the table of fair pay."""
 RUIN = 0.01
-HANDS = 1000
-"""The hands of the longest losing run."""
+GAMES = 1000
+"""The games of the longest losing run."""
 _NEAR = 1e-6
 """A change of pay that leaves best play as it is."""
 _SAME = 1e-9
@@ -46,29 +46,29 @@ def _sampled(name: str, sample: Sample, game: Game) -> Iterator[Figure]:
     gained = sample.returns[:, 0, 0]
     least, most = game.reward_range
     edge, lost = stats.mean_interval(-gained, (-most, -least)), (gained < -stats.TIED).astype(float)
-    yield estimated("house", "edge of the house", name, edge)
+    yield estimated("house", "gain of the house", name, edge)
     for words, those in (("won", gained > stats.TIED), ("tied", np.abs(gained) <= stats.TIED), ("lost", lost > 0)):
-        yield estimated("house", f"share of hands {words}", name, stats.share_interval(those.astype(float)))
-    yield derived("house", "standard deviation of a hand", name, gained.std(ddof=1))
+        yield estimated("house", f"share of games {words}", name, stats.share_interval(those.astype(float)))
+    yield derived("house", "standard deviation of a game", name, gained.std(ddof=1))
     yield from _runs(name, float(lost.mean()))
 
 
 def _runs(name: str, lost: float) -> Iterator[Figure]:
     if 0 < lost < 1:
-        longest = math.log(HANDS * (1 - lost)) / -math.log(lost)
-        yield derived("house", f"longest losing run in {HANDS:,} hands, about", name, longest)
+        longest = math.log(GAMES * (1 - lost)) / -math.log(lost)
+        yield derived("house", f"longest losing run in {GAMES:,} games, about", name, longest)
 
 
 def _exact(game: Game, num_threads: int) -> Iterator[Figure]:
     pay = FairPay(partial(_value, game, num_threads))
     gain, won = pay.line(1.0)
-    yield exactly("house", "edge of the house", "best", -gain)
+    yield exactly("house", "gain of the house", "best", -gain)
     if tuple(game.reward_range) == (-1.0, 1.0):
         lost = won - gain
         deviation = math.sqrt(max(0.0, won + lost - gain**2))
         for words, share in (("won", won), ("tied", max(0.0, round(1 - won - lost, 9))), ("lost", lost)):
-            yield derived("house", f"share of hands {words}", "best", share)
-        yield derived("house", "standard deviation of a hand", "best", deviation)
+            yield derived("house", f"share of games {words}", "best", share)
+        yield derived("house", "standard deviation of a game", "best", deviation)
         yield from _runs("best", lost)
         if gain:
             units = -(deviation**2) * math.log(RUIN) / (2 * abs(gain))
@@ -102,7 +102,7 @@ class FairPay:
         return gain, won
 
     def of_edge(self, edge: float) -> float:
-        """Return the pay at which best play loses `edge` of its stake a hand."""
+        """Return the pay at which best play loses `edge` of its stake a game."""
         if not self._lines:
             self.line(1.0)
         while True:

@@ -44,12 +44,12 @@ def test_a_coin_that_is_tossed_by_the_deal_is_all_luck() -> None:
 @pytest.mark.slow
 def test_backhand_gives_the_player_its_published_value() -> None:
     found = analyse_game("backhand", ["random", "bot"], deals=200)
-    edge, fair = found.value("edge of the house", "best"), found.value("a win pays, for an edge of 0%", "best")
-    assert edge.exact
-    assert -edge.value == pytest.approx(0.1454, abs=5e-5)
+    gain, fair = found.value("gain of the house", "best"), found.value("a win pays, for an edge of 0%", "best")
+    assert gain.exact
+    assert -gain.value == pytest.approx(0.1454, abs=5e-5)
     assert 0 < fair.value < 1
     for name in ("won", "tied", "lost"):
-        share = found.value(f"share of hands {name}", "best").value
+        share = found.value(f"share of games {name}", "best").value
         assert 0 <= share <= 1
     swept = sweeps.sweep("backhand", {"ace_rule": ["off"]})
     assert swept.exact
@@ -100,5 +100,7 @@ def test_what_cannot_be_measured_is_refused() -> None:
 def test_all_options_are_swept_by_default() -> None:
     found = sweeps.sweep("backhand", {}, agent="random", deals=20)
     assert {one.option.partition("=")[0] for one in found.changes} == {"ace_rule", "ace_rule_on_replacement"}
-    assert [abs(one.change) for one in found.changes] == sorted((abs(one.change) for one in found.changes), reverse=True)
+    assert [abs(one.change) for one in found.changes] == sorted(
+        (abs(one.change) for one in found.changes), reverse=True
+    )
     assert "no effect beyond" in found.table()
