@@ -1,4 +1,4 @@
-"""What a game is worth: known exact values, fair pay, an unfair game, and work that continues."""
+"""What a game is worth: known exact values, fair pay, files, and work that continues."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import backalley
 from backalley.benchmarks.analyse import sweep as sweeps
 from backalley.benchmarks.analyse.analysis import Analysis, analyse_game
 from backalley.benchmarks.analyse.house import FairPay
-from backalley.benchmarks.analyse.matches import deal_share, deals_to_tell
+from backalley.benchmarks.analyse.matches import deal_share, deals_to_tell, fairness
 from backalley.benchmarks.exact.exact import solve
 from backalley.benchmarks.figures import results
+from backalley.benchmarks.matches.sample import Sample
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.rules.options import OptionError
 
@@ -57,7 +58,7 @@ def test_backhand_gives_the_player_its_published_value() -> None:
 
 
 @pytest.mark.slow
-def test_a_game_that_favours_its_first_seat_is_found_unfair(tmp_path: Path) -> None:
+def test_the_figures_are_those_of_the_file(tmp_path: Path) -> None:
     found = analyse_game("bezique", ["random"], deals=400)
     assert isinstance(found, Analysis)
     assert {one.part for one in found.figures_found} >= {"fairness", "course"}
@@ -87,6 +88,17 @@ def test_a_stopped_sweep_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     again = sweeps.sweep("backhand", values, **settings, keep=tmp_path / "swept.json")
     assert again.changes == whole.changes
     assert len(whole.changes) >= 2
+
+
+def test_a_seat_that_is_favoured_is_found() -> None:
+    """Where 55 of 100 deals favour seat 0, whoever plays, its interval is above 0; not at 50 of 100."""
+    game, seatings = backalley.game("bezique"), np.array([[0, 0]])
+    for favoured, unfair in ((500, False), (550, True), (600, True)):
+        gained = np.where(np.arange(1000) < favoured, 1.0, -1.0)
+        sample = Sample(seatings)
+        sample.add(np.stack([gained, -gained], axis=1)[:, None, :], 0, 0.0)
+        first, _ = fairness(game, ["random"], [sample])
+        assert (first.low > 0) == unfair
 
 
 def test_what_cannot_be_measured_is_refused() -> None:
