@@ -22,6 +22,7 @@ from ..matches.evaluate import check_deals, check_seed, dismiss, identities, lin
 from ..matches.sample import LineUp, Sample, Series
 from ..matches.seeding import Space, roots
 from . import course, house, matches
+from .bounds import NOT_EXACT, value_of
 from .figure import Figure, shown
 
 Progress = Callable[[int, int, str], None]
@@ -92,7 +93,8 @@ def analyse_game(
 
     `agents` are those by whose play it is measured, from the weakest to the strongest: by default `random` and the
     game's bots. Each plays `deals` against itself and against the one before it, all on the same decks. A game of one
-    seat that `exact.solve` takes is solved, and its fair pay computed; other figures have intervals over deals.
+    seat that `exact.solve` takes is solved, and its fair pay computed; a small game of two seats gets the bounds of its
+    equilibrium; other figures have intervals over deals.
     `progress(done, all, words)` counts deals. With `keep`, the file of the report, unfinished matches are saved beside
     it, and the same call continues from them. Raises ValueError for agents or numbers that cannot be played.
     """
@@ -121,6 +123,7 @@ def analyse_game(
         left_out: list[str] = []
         found = [
             *matches.fairness(game, words, alone),
+            *_equilibrium(game, left_out),
             *house.figures(game, words, alone, left_out, threads),
             *matches.skill(game, words, alone, pairs, left_out),
             *course.figures(game, players, min(deals, course.MOST_TABLES), seed, left_out),
@@ -131,6 +134,20 @@ def analyse_game(
     return Analysis(
         **about, figures_found=found, left_out=left_out, agents=words, deals=deals, seed=seed, seconds=seconds
     )
+
+
+def _equilibrium(game: Game, left_out: list[str]) -> Iterator[Figure]:
+    """What each of two seats gains in equilibrium."""
+    if game.num_seats == 1:
+        return
+    try:
+        low, high = value_of(game)
+    except NOT_EXACT as error:
+        left_out.append(f"Equilibrium: {error}")
+        return
+    for seat, ends in enumerate(((low, high), (-high, -low))):
+        words = f"return of {game.seat_name(seat)}, by its bounds"
+        yield Figure("fairness", words, "equilibrium", sum(ends) / 2, *ends)
 
 
 def _played(

@@ -90,6 +90,28 @@ def test_a_stopped_sweep_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(whole.changes) >= 2
 
 
+@pytest.mark.slow
+def test_combinations_are_tried_once() -> None:
+    found = sweeps.sweep("backhand", {}, together=True, agent="random", deals=20)
+    assert {one.option for one in found.changes if "," in one.option} == {
+        "ace_rule=off, ace_rule_on_replacement=false",
+        "ace_rule=until_clean, ace_rule_on_replacement=false",
+    }
+    assert len(found.changes) == 5
+    with pytest.raises(InvalidValue, match="combinations"):
+        sweeps.sweep("backhand", {"ace_rule": ["off"] * 600, "ace_rule_on_replacement": [False]}, together=True)
+
+
+@pytest.mark.slow
+def test_a_small_game_of_two_seats_has_exact_bounds() -> None:
+    """Kuhn's poker is worth -1/18 to the seat that acts first."""
+    found = analyse_game("backalley.examples.kuhn", ["random"], deals=20)
+    first = found.value("return of seat 0, by its bounds")
+    assert first.low <= -1 / 18 <= first.high
+    assert first.high - first.low < 0.01
+    assert found.value("return of seat 1, by its bounds").value == -first.value
+
+
 def test_a_seat_that_is_favoured_is_found() -> None:
     """Where 55 of 100 deals favour seat 0, whoever plays, its interval is above 0; not at 50 of 100."""
     game, seatings = backalley.game("bezique"), np.array([[0, 0]])

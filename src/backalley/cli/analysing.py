@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     metavar="OPTION[=VALUE,...]",
     help="Change this option, to these values or to all; may be repeated. `all` changes every option.",
 )
+@click.option("--together", is_flag=True, help="Try the changes of --sweep in all combinations, too.")
 @click.option("--deals", type=click.IntRange(2), default=1000, help="Deals by each agent.")
 @seed_option(0, "Decides the decks.")
 @threads_option
@@ -43,6 +44,7 @@ def analyse(
     game: Game,
     agents: tuple[str, ...],
     swept: tuple[str, ...],
+    together: bool,
     deals: int,
     seed: int,
     threads: int,
@@ -55,13 +57,16 @@ def analyse(
     check_place(html)
     settings: dict[str, Any] = {"deals": deals, "seed": seed, "num_threads": threads, "keep": path}
     found: Any
+    if together and not swept:
+        raise click.UsageError("--together combines the changes of --sweep; give it, such as --sweep all.")
     if swept:
         from backalley.benchmarks.analyse.sweep import sweep
 
         if len(agents) > 1:
             raise click.UsageError("--sweep takes one --agent, who plays all seats.")
         with progress_bar("values") as progress:
-            found = sweep(game, _values(swept), agent=agents[0] if agents else None, progress=progress, **settings)
+            settings |= {"together": together, "agent": agents[0] if agents else None}
+            found = sweep(game, _values(swept), progress=progress, **settings)
     else:
         from backalley.benchmarks.analyse.analysis import analyse_game
 
