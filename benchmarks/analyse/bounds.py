@@ -7,7 +7,8 @@ import functools
 from backalley.envs.core.game.game import Game
 
 from ..exact.equilibrium import find_equilibrium
-from ..exact.exact import Unsolvable, solve
+from ..exact.exact import Unsolvable, check_solvable, solve
+from ..exact.openings import grouped_openings
 from ..exact.solver import Bounds
 from ..exact.walk import TooLarge
 
@@ -16,15 +17,28 @@ NOT_EXACT = (Unsolvable, TooLarge)
 _MOST_SETS = 4_000_000
 """Information sets of a game whose equilibrium takes seconds."""
 
+_MOST_GROUPS = 20
+"""Groups of openings of a game that is solved in seconds."""
+
 
 @functools.lru_cache(maxsize=1)
 def value_of(game: Game, num_threads: int = 1) -> Bounds:
     """Return bounds of what seat 0 gains: at best play in a game of one seat, where they are equal, else in
     equilibrium. Raises Unsolvable, TooLarge."""
     if game.num_seats == 1:
+        check_quick(game)
         value = solve(game, num_threads=num_threads).best_return
         return Bounds(value, value)
     return find_equilibrium(game, progress=_still_small).value
+
+
+def check_quick(game: Game) -> None:
+    """Raise Unsolvable for a game that cannot be solved, or in hours only."""
+    check_solvable(game, whole=True)
+    if len(grouped_openings(game)) > _MOST_GROUPS:
+        raise Unsolvable(
+            f"{game.name} has too many openings to be solved again and again; `backalley exact` solves it."
+        )
 
 
 def _still_small(found: int, most: int) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
+from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 
-from ..exact.exact import Unsolvable, check_solvable, solve
+from ..exact.exact import Unsolvable, solve
 from ..figures import stats
 from ..matches.sample import Sample
+from .bounds import check_quick, value_of
 from .figure import Figure, derived, estimated, exactly
 
 EDGES = (0.0, 0.01, 0.02, 0.05)
@@ -35,11 +38,37 @@ def figures(
         return
     for name, sample in zip(names, alone, strict=True):
         yield from _sampled(name, sample, game)
+    yield from _bets(game, left_out)
     try:
-        check_solvable(game, whole=True)
+        check_quick(game)
         yield from _exact(game, num_threads)
+        yield from _removals(game, num_threads)
     except Unsolvable as error:
         left_out.append(f"Exact values and fair pay: {error}")
+
+
+def _bets(game: Game, left_out: list[str]) -> Iterator[Figure]:
+    """Exact edges of single bets, where the game's odds.py has `edges`."""
+    module = f"{game.type.module.rpartition('.')[0]}.odds"
+    if importlib.util.find_spec(module) is None:
+        return
+    try:
+        found = importlib.import_module(module)
+        for words, edge in found.edges(game) if hasattr(found, "edges") else ():
+            yield exactly("house", words, "any", float(edge))
+    except InvalidValue as error:
+        left_out.append(f"Edges of bets: {error}")
+
+
+def _removals(game: Game, num_threads: int) -> Iterator[Figure]:
+    """What one card of each kind out of the pack does, if the player knows it and plays at best."""
+    assert game.type.enumeration is not None
+    whole, one_of = value_of(game, num_threads).low, dict[int, int]()
+    for card in reversed(range(game.deck_size)):
+        one_of[int(game.type.enumeration.kind(card))] = card
+    for card in sorted(one_of.values()):
+        less = solve(game, without=card, num_threads=num_threads).best_return
+        yield exactly("house", f"change of the gain, {game.card_name(card)} gone", "best", whole - less)
 
 
 def _sampled(name: str, sample: Sample, game: Game) -> Iterator[Figure]:

@@ -52,9 +52,34 @@ def test_backhand_gives_the_player_its_published_value() -> None:
     for name in ("won", "tied", "lost"):
         share = found.value(f"share of games {name}", "best").value
         assert 0 <= share <= 1
+    sevens = [one for one in found.figures_found if one.measure == "change of the gain, 7C gone"]
+    assert sevens[0].value == pytest.approx(0.01763, abs=5e-5)
     swept = sweeps.sweep("backhand", {"ace_rule": ["off"]})
     assert swept.exact
     assert swept.changes[0].value == pytest.approx(0.1875, abs=5e-5)
+
+
+@pytest.mark.slow
+def test_a_card_that_nobody_knows_to_be_gone_changes_nothing() -> None:
+    """Random play of backhand gains the same on average over the cards that may be gone; who knows which gains more."""
+    whole = solve("backhand")
+    less = {card: solve("backhand", without=card) for card in range(13)}
+    assert np.mean([one.random_return for one in less.values()]) == pytest.approx(whole.random_return, abs=1e-12)
+    assert np.mean([one.best_return for one in less.values()]) > whole.best_return
+    with pytest.raises(InvalidValue, match="without"):
+        solve("backhand", without=52)
+
+
+@pytest.mark.slow
+def test_baccarats_edges_are_the_published_ones() -> None:
+    """By bet, and a card of value 4 gone, which changes most: eight packs, the tie at 9 to 1."""
+    found = analyse_game("baccarat", ["random"], deals=20)
+    measures = [one.measure for one in found.figures_found]
+    assert found.value("edge of a unit on player").value == pytest.approx(0.0123508133, abs=1e-9)
+    assert found.value("edge of a unit on bank").value == pytest.approx(0.0105790578, abs=1e-9)
+    assert len([one for one in measures if one.startswith("change of that on tie")]) == 10
+    moves = [abs(found.value(f"change of that on player, a card of value {gone} gone").value) for gone in range(10)]
+    assert int(np.argmax(moves)) == 4
 
 
 @pytest.mark.slow
