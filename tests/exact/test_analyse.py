@@ -52,8 +52,8 @@ def test_backhand_gives_the_player_its_published_value() -> None:
     for name in ("won", "tied", "lost"):
         share = found.value(f"share of games {name}", "best").value
         assert 0 <= share <= 1
-    sevens = [one for one in found.figures_found if one.measure == "change of the gain, 7C gone"]
-    assert sevens[0].value == pytest.approx(0.01763, abs=5e-5)
+    eights = [one for one in found.figures_found if one.measure == "change of the gain, 8C gone"]
+    assert eights[0].value == pytest.approx(0.01763, abs=5e-5)
     swept = sweeps.sweep("backhand", {"ace_rule": ["off"]})
     assert swept.exact
     assert swept.changes[0].value == pytest.approx(0.1875, abs=5e-5)
