@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,8 +96,8 @@ def test_the_figures_are_those_of_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_stopped_sweep_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = {"agent": "random", "deals": 50, "seed": 3}
-    values = {"ace_rule": [], "ace_rule_on_replacement": []}
+    settings: dict[str, Any] = {"agent": "random", "deals": 50, "seed": 3}
+    values: dict[str, list[str]] = {"ace_rule": [], "ace_rule_on_replacement": []}
     whole = sweeps.sweep("backhand", values, **settings)
     played, gained = list[str](), sweeps._gained
 
