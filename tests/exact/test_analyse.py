@@ -101,7 +101,7 @@ def test_a_stopped_sweep_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     whole = sweeps.sweep("backhand", values, **settings)
     played, gained = list[str](), sweeps._gained
 
-    def stops(game: backalley.Game, *rest: object) -> object:
+    def stops(game: backalley.Game, *rest: Any) -> object:
         if len(played) == 2:
             raise KeyboardInterrupt
         played.append(game.spec)
