@@ -94,6 +94,8 @@ def solve(
     game: str | GameType | Game,
     *,
     objective: Objective | str = Objective.REWARD,
+    win_pays: float = 1.0,
+    without: int | None = None,
     num_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
     keep: Path | None = None,
@@ -103,21 +105,29 @@ def solve(
     play.
 
     With an `objective` other than `reward`, in a game of one seat: how often it wins (`win`), or does not lose
-    (`win_or_tie`), if it plays only for that; a win is a return above 0, a tie one of 0. `progress(done, all)` is
-    called after every group of openings. With `keep`, the file of the solution (`results.write`), solved groups are
-    saved beside it until it is written, and the same call continues from them. `cluster` is the address of a Ray
-    cluster that solves the groups instead. Raises Unsolvable for a game with hidden
+    (`win_or_tie`), if it plays only for that; a win is a return above 0, a tie one of 0. With `win_pays`, a win is paid
+    that many times its reward; for another number than 1 the game must have one seat and reward only its end.
+    `without` is the number of a card that is out of the pack, which must never be drawn to its end.
+    `progress(done, all)` is called after every group of openings. With `keep`, the file of the solution
+    (`results.write`), solved groups are saved beside it until it is written, and the same call continues from them.
+    `cluster` is the address of a Ray cluster that solves the groups instead. Raises Unsolvable for a game with hidden
     cards, or with too many deals, ValueError if unfinished work of another task is beside `keep`.
     """
     game, objective = game_of(game), objective_of(objective)
     check_solvable(game, objective, whole=True)
+    if not 0 < win_pays < math.inf or (win_pays != 1 and game.num_seats > 1):
+        raise InvalidValue(f"win_pays is {win_pays!r}; it is a number above 0, and 1 in games of several seats.")
+    if without is not None and without not in range(game.deck_size):
+        raise InvalidValue(f"without is {without!r}; it is the number of a card, below {game.deck_size}.")
     num_threads = threads_of(num_threads)
     began = time.perf_counter()
     about = of_game(game, __file__)
-    task = {"solution of": game.id, "options": game.option_values}
+    task: dict[str, Any] = {"solution of": game.id, "options": game.option_values}
     task |= {} if objective == Objective.REWARD else {"objective": objective.name.lower()}
+    task |= {} if win_pays == 1 else {"win pays": win_pays}
+    task |= {} if without is None else {"without": without}
     unfinished = Unfinished(keep, task, about["stamp"]["sources"])
-    groups, kept = grouped_openings(game), unfinished.load()
+    groups, kept = grouped_openings(game, without), unfinished.load()
     solved: dict[str, Row] = dict(zip(map(str, kept.get("groups", [])), kept.get("values", []), strict=True))
     left, total = [name for name in groups if name not in solved], sum(map(len, groups.values()))
 
@@ -134,7 +144,7 @@ def solve(
     try:
         if left:
             with machines(cluster) as executor:
-                share_out(partial(_Solver, game, objective), left, note, num_threads, executor)
+                share_out(partial(_Solver, game, objective, win_pays, without), left, note, num_threads, executor)
     except BaseException:
         unfinished.save(arrays())
         raise
@@ -185,27 +195,28 @@ def check_counted(game: Game, store: Memory) -> None:
         raise Unsolvable(f"{game.name} rewards before the end, so it is solved for the reward alone.")
 
 
-def larger(game: Game, store: Memory) -> Memory:
+def larger(game: Game, store: Memory, without: int | None = None) -> Memory:
     """Return an empty memory for four times as many positions. Raises Unsolvable where that is too much."""
     slots = 4 * len(store.keys)
     if slots > _LARGEST:
         raise Unsolvable(
             f"{game.name} has more than {_LARGEST:,} positions after one opening; that is too many to solve."
         )
-    return memory(game, slots, Objective(int(store.marks[OBJECTIVE])))
+    return memory(game, slots, Objective(int(store.marks[OBJECTIVE])), float(store.pays[0]), without)
 
 
 class _Solver:
     """Solves groups of openings, by their names, in a memory that grows where that is needed."""
 
-    def __init__(self, game: Game, objective: Objective) -> None:
-        self._game, self._groups, self._store = game, grouped_openings(game), memory(game, SMALLEST, objective)
+    def __init__(self, game: Game, objective: Objective, win_pays: float, without: int | None) -> None:
+        self._game, self._without, self._groups = game, without, grouped_openings(game, without)
+        self._store = memory(game, SMALLEST, objective, win_pays, without)
         self._entry = linked(game, self._store)
 
     def __call__(self, name: str) -> Row:
         """Return a group's share of both returns, and its number of positions. Raises Unsolvable."""
         while (found := self._try(self._groups[name]))[2] == FULL:
-            self._store = larger(self._game, self._store)
+            self._store = larger(self._game, self._store, self._without)
         check_counted(self._game, self._store)
         return found
 

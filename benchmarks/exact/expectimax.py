@@ -26,6 +26,8 @@ MAX_DEPTH = 64
 MAX_CHOSEN = 16
 """The greatest number of cards that one deal or action takes."""
 FULL = -1
+NEVER = -1
+"""The kind of a card that is out of the pack."""
 OBJECTIVE, EARLY, FURTHER, TRIED = range(4)
 """Places in `Memory.marks`."""
 
@@ -58,15 +60,27 @@ class Memory(NamedTuple):
     tally: npt.NDArray[np.int64]
     """[MAX_DEPTH, MAX_CHOSEN, 2, kinds] for each chance node in work: how many cards of a kind are left, and the place
     of one of them."""
+    pays: npt.NDArray[np.float64]
+    """[1] what a win is multiplied by."""
     marks: npt.NDArray[np.int64]
     """[4] the objective; whether a reward came before the end, or a further deal was met; kinds of first cards tried
     at depth 0."""
 
 
-def memory(game: Game, slots: int, objective: Objective = Objective.REWARD) -> Memory:
-    """Return an empty table of `slots` (a power of two) positions."""
+def memory(
+    game: Game,
+    slots: int,
+    objective: Objective = Objective.REWARD,
+    win_pays: float = 1.0,
+    without: int | None = None,
+) -> Memory:
+    """Return an empty table of `slots` (a power of two) positions; a win counts `win_pays` times its reward, and the
+    card `without` is never drawn."""
     assert game.type.enumeration is not None
     kinds = np.array([game.type.enumeration.kind(card) for card in range(max(game.pack) + 1)], np.int64)
+    most = int(kinds.max())
+    if without is not None:
+        kinds[without] = NEVER
     return Memory(
         keys=np.zeros(slots, np.uint64),
         values=np.zeros((slots, 2)),
@@ -75,7 +89,8 @@ def memory(game: Game, slots: int, objective: Objective = Objective.REWARD) -> M
         mask=np.zeros((MAX_DEPTH, game.num_actions), np.int8),
         pack=np.zeros(game.deck_size, np.int64),
         kind=kinds,
-        tally=np.zeros((MAX_DEPTH, MAX_CHOSEN, 2, int(kinds.max()) + 1), np.int64),
+        tally=np.zeros((MAX_DEPTH, MAX_CHOSEN, 2, most + 1), np.int64),
+        pays=np.array([win_pays]),
         marks=np.array([objective, 0, 0, 0], np.int64),
     )
 
@@ -88,19 +103,20 @@ def count_kinds(
     count: npt.NDArray[np.int64],
     lies: npt.NDArray[np.int64],
 ) -> None:
-    """Count the cards of each kind in the pack from `place` on, and find the place of one of them."""
+    """Count the cards of each kind that may be drawn from `place` on in the pack, and find the place of one of them."""
     count[:] = 0
     for other in range(place, deck.shape[0]):
         kind = kinds[deck[other]]
-        count[kind] += 1
-        lies[kind] = other
+        if kind != NEVER:
+            count[kind] += 1
+            lies[kind] = other
 
 
 @kernel
-def counted(marks: npt.NDArray[np.int64], reward: float, over: bool) -> float:
+def counted(marks: npt.NDArray[np.int64], win_pays: float, reward: float, over: bool) -> float:
     """Return what a reward of seat 0 counts for by the objective, given whether the episode is over."""
-    if marks[OBJECTIVE] == Objective.REWARD:
-        return reward
+    if marks[OBJECTIVE] == Objective.REWARD and (over or win_pays == 1.0):
+        return reward * win_pays if reward > 0.0 else reward
     if not over:
         if reward != 0.0:
             marks[EARLY] = 1
@@ -118,7 +134,7 @@ def landed(options: Any, store: Memory, there: Any, depth: int, chance: float) -
     play, and with random play. (`reachability.py` has another template of this name, which uses `there` and the
     `chance` of the position.)"""
     state = store.state[depth]
-    gained = counted(store.marks, float(state.reward[0]), state.seat == OVER)
+    gained = counted(store.marks, store.pays[0], float(state.reward[0]), state.seat == OVER)
     state.reward[:] = 0
     if state.seat == OVER or store.used[0] == FULL:
         return gained, gained
@@ -200,12 +216,12 @@ def outcome(
     place = NEXT_CARD(state) + chosen
     count, lies = store.tally[depth, chosen, 0], store.tally[depth, chosen, 1]
     count_kinds(store.kind, deck, place, count, lies)
-    best, drifting = 0.0, 0.0
+    best, drifting, left = 0.0, 0.0, count.sum()
     for kind in range(count.shape[0]):
         if count[kind]:
             other = lies[kind]
             deck[place], deck[other] = deck[other], deck[place]
-            part = chance * count[kind] / (deck.shape[0] - place)
+            part = chance * count[kind] / left
             if try_out(options, store, depth, action) > chosen + 1:
                 gain, drifted = outcome(options, store, there, depth, action, chosen + 1, part)
             else:
@@ -215,7 +231,7 @@ def outcome(
                 store.marks[TRIED] += 1
             best += count[kind] * gain
             drifting += count[kind] * drifted
-    return best / (deck.shape[0] - place), drifting / (deck.shape[0] - place)
+    return best / left, drifting / left
 
 
 @template

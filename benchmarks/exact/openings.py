@@ -24,34 +24,34 @@ Group = list[Opening]
 """Openings with the same cards in another order, which lead to many of the same positions and so share a memory."""
 
 
-def openings(game: Game) -> Iterator[tuple[float, list[int]]]:
-    """Yield every way in which the first `split` cards of the pack can fall, by kinds: its probability and example
-    cards."""
+def openings(game: Game, without: int | None = None) -> Iterator[tuple[float, list[int]]]:
+    """Yield every way in which the first `split` cards of the pack, with one card out of it, can fall, by kinds: its
+    probability and example cards."""
     face = game.type.enumeration
     assert face is not None
-    pack = game.deck_size
+    cards = [card for card in range(game.deck_size) if card != without]
     by_kind: dict[int, list[int]] = {}
-    for card in range(pack):
+    for card in cards:
         by_kind.setdefault(int(face.kind(card)), []).append(card)
 
     def extend(leading: list[int], chance: float) -> Iterator[tuple[float, list[int]]]:
         if len(leading) == game.type.enumeration_split:
             yield chance, leading
             return
-        for cards in by_kind.values():
-            left = [card for card in cards if card not in leading]
+        for alike in by_kind.values():
+            left = [card for card in alike if card not in leading]
             if left:
-                yield from extend([*leading, left[0]], chance * len(left) / (pack - len(leading)))
+                yield from extend([*leading, left[0]], chance * len(left) / (len(cards) - len(leading)))
 
     return extend([], 1.0)
 
 
 @functools.lru_cache(maxsize=1)
-def grouped_openings(game: Game) -> dict[str, Group]:
-    """Return all openings in their groups, by the kinds of their cards."""
+def grouped_openings(game: Game, without: int | None = None) -> dict[str, Group]:
+    """Return all openings in their groups, by the kinds of their cards, with one card out of the pack."""
     assert game.type.enumeration is not None
     groups: dict[str, Group] = {}
-    for chance, leading in openings(game):
+    for chance, leading in openings(game, without):
         kinds = str(sorted(int(game.type.enumeration.kind(card)) for card in leading))
         groups.setdefault(kinds, []).extend(
             (chance / game.num_start_outcomes, start_outcome, np.array(leading, np.int64))

@@ -9,7 +9,7 @@ coup is a sequence of six values; a million sequences, each with its weight, are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -192,6 +192,25 @@ def bet_value(game: Game, found: Odds, side: int) -> Fraction:
     """What a unit on PLAYER, BANK or TIE gains on average (§1.4)."""
     gains = unit_gains(game, side)
     return sum((found.share(winner) * gains[winner] for winner in range(3)), Fraction(0))
+
+
+def edges(game: Game) -> Iterator[tuple[str, Fraction]]:
+    """What the house keeps of a unit on each side, in words and exactly, a five being drawn to; and, where the packs
+    end, how much more it is once a card of each value is out of them. Raises ValueError for chemin de fer."""
+
+    def kept(gone: int | None) -> list[Fraction]:
+        counts = full_counts(game)
+        if gone is not None:
+            counts[gone] -= 1
+        found = odds(game, counts=counts.tolist())
+        return [-bet_value(game, found, side) for side in (PLAYER, BANK, TIE)]
+
+    whole = kept(None)
+    for side, edge in zip((PLAYER, BANK, TIE), whole, strict=True):
+        yield f"edge of a unit on {SIDE_NAMES[side]}", edge
+    for gone in range(10) if game.options.decks else ():
+        for side, edge in zip((PLAYER, BANK, TIE), kept(gone), strict=True):
+            yield f"change of that on {SIDE_NAMES[side]}, a card of value {gone} gone", edge - whole[side]
 
 
 class Fives(NamedTuple):

@@ -8,7 +8,7 @@ import click
 import backalley
 from backalley.console.command import Program
 
-from . import about, dev, exporting, figures, learn, matches, records, reports, tables, variants
+from . import about, analysing, dev, exporting, figures, learn, matches, records, reports, tables, variants
 from .shared import command_line
 
 __all__ = ["command_line", "main"]
@@ -47,6 +47,7 @@ for _verb in (
     matches.mcp,
     figures.speed,
     figures.solve,
+    analysing.analyse,
     figures.exploit,
     records.replay,
     figures.score_rules,

@@ -1,0 +1,86 @@
+"""The command that says what a game is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from backalley.console.progress import progress_bar
+
+from .shared import Neutral, check_place, finish, json_option, of_a_game, seed_option, threads_option, write_bytes
+
+if TYPE_CHECKING:
+    from backalley.envs.core.game.game import Game
+
+
+@click.command()
+@of_a_game
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="AGENT",
+    help="By whose play, weakest first; all bots by default.",
+)
+@click.option(
+    "--sweep",
+    "swept",
+    multiple=True,
+    metavar="OPTION[=VALUE,...]",
+    help="Change this option, to these values or to all; may be repeated. `all` changes every option.",
+)
+@click.option("--together", is_flag=True, help="Try the changes of --sweep in all combinations, too.")
+@click.option("--deals", type=click.IntRange(2), default=1000, help="Deals by each agent.")
+@seed_option(0, "Decides the decks.")
+@threads_option
+@json_option
+@click.option(
+    "--html", cls=Neutral, type=click.Path(path_type=Path), metavar="FILE", help="Write a page with the results, too."
+)
+def analyse(
+    game: Game,
+    agents: tuple[str, ...],
+    swept: tuple[str, ...],
+    together: bool,
+    deals: int,
+    seed: int,
+    threads: int,
+    path: Path | None,
+    html: Path | None,
+) -> None:
+    """Say what GAME is worth. Its fairness, the house's edge and fair pay, skill and luck, its course; with --sweep,
+    what its options do."""
+    check_place(path)
+    check_place(html)
+    settings: dict[str, Any] = {"deals": deals, "seed": seed, "num_threads": threads, "keep": path}
+    found: Any
+    if together and not swept:
+        raise click.UsageError("--together combines the changes of --sweep; give it, such as --sweep all.")
+    if swept:
+        from backalley.benchmarks.analyse.sweep import sweep
+
+        if len(agents) > 1:
+            raise click.UsageError("--sweep takes one --agent, who plays all seats.")
+        with progress_bar("values") as progress:
+            settings |= {"together": together, "agent": agents[0] if agents else None}
+            found = sweep(game, _values(swept), progress=progress, **settings)
+    else:
+        from backalley.benchmarks.analyse.analysis import analyse_game
+
+        with progress_bar("deals") as progress:
+            found = analyse_game(game, agents or None, progress=progress, **settings)
+    finish(found, path)
+    if html is not None:
+        from backalley.benchmarks.publish.html_report import page
+        from backalley.benchmarks.publish.sources import Source
+
+        write_bytes(html, page([Source(html, found.to_json())], heading=found.heading).encode())
+
+
+def _values(swept: Sequence[str]) -> dict[str, list[str]]:
+    """Values by option; none stand for all."""
+    pairs = (one.partition("=") for one in swept if one != "all")
+    return {name: [value for value in values.split(",") if value] for name, _, values in pairs}
