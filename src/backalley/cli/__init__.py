@@ -8,7 +8,7 @@ import click
 import backalley
 from backalley.console.command import Program
 
-from . import about, analysing, dev, exporting, figures, learn, matches, records, reports, tables, variants
+from . import about, dev, exporting, figures, learn, matches, records, reports, tables, worth
 from .shared import command_line
 
 __all__ = ["command_line", "main"]
@@ -47,11 +47,11 @@ for _verb in (
     matches.mcp,
     figures.speed,
     figures.solve,
-    analysing.analyse,
+    worth.analyse,
     figures.exploit,
     records.replay,
     figures.score_rules,
-    variants.variants,
+    worth.variants,
     records.record,
     tables.watch,
     tables.picture,
