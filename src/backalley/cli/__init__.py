@@ -8,7 +8,7 @@ import click
 import backalley
 from backalley.console.command import Program
 
-from . import about, dev, exporting, figures, learn, matches, records, reports, tables
+from . import about, cards, dev, exporting, figures, learn, matches, records, reports, tables
 from .shared import command_line
 
 __all__ = ["command_line", "main"]
@@ -25,7 +25,7 @@ def main() -> None:
     with rollouts by policy, a bot or the folder of a policy), mc:DETERMINIZATIONS[:MILLISECONDS] (a simpler search), by
     the folder of a trained policy, or, for your own, module:Class, file.py:Class (also with numbers for it,
     file.py:Class:96), cmd:PROGRAM (in any language; cmd:30s:PROGRAM with a limit for each decision), llm:URL#MODEL (a
-    language model) or sb3:model.zip.
+    language model), card:FILE (a strategy card) or sb3:model.zip.
     """
 
 
@@ -47,6 +47,7 @@ for _verb in (
     figures.speed,
     figures.solve,
     figures.exploit,
+    cards.card,
     records.replay,
     figures.score_rules,
     records.record,

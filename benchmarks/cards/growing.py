@@ -1,0 +1,227 @@
+"""Find a strategy card: trees grown by what they lose at positions that come under best play, then under the card's
+own, until the card's exact value is near enough to that of best play."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.agents.policies.card import CardAgent, Node, Section
+from backalley.console.errors import InvalidValue
+from backalley.envs.core.game.game import Game
+
+from ..exact.agent_values import agent_values
+from ..exact.best_play import BestPlay
+from ..exact.exact import Solution
+from ..figures.formatting import Line, options, title
+from ..figures.result_kinds import Files, OfGame, of_game
+
+MOST_LEAVES = 40
+_ROUNDS = 4
+_ERRORS = 1.96
+Progress = Callable[[int, int], None]
+
+
+class Size(NamedTuple):
+    """A card of the curve of size against loss."""
+
+    leaves: int
+    """Lines that say what to play."""
+    loss: float
+    """How much less than best play it returns."""
+    error: float
+    """Its standard error is at most this; 0 where it is exact."""
+
+
+def _curve(files: Files) -> Iterator[Line]:
+    """What cards lose, by size."""
+    for found in files:
+        for one in found["curve"]:
+            yield {
+                "game": title(found),
+                "options": options(found),
+                "leaves": str(one["leaves"]),
+                "loss": f"{one['loss']:.6f}",
+                "standard error at most": f"{one['error']:.1g}" if one["error"] else "",
+            }
+
+
+@dataclass(frozen=True)
+class StrategyCard(OfGame, kind="card", heading="Strategy cards", tables={"card": _curve}):
+    """The smallest card found that loses no more than was asked, and those below it."""
+
+    best_return: float
+    deals: int
+    loses: float
+    least: float
+    sections: list[Section]
+    curve: list[Size]
+
+    @property
+    def title(self) -> str:
+        """What the card loses."""
+        last = self.curve[-1]
+        how = f" (standard error at most {last.error:.1g})" if last.error else ", exactly"
+        return f"{super().title}: {last.leaves} leaves lose {last.loss:.6f} of {self.best_return:+.6f}{how}."
+
+
+class _Positions(NamedTuple):
+    """Decisions with more than one legal action, one a row."""
+
+    observation: npt.NDArray[Any]
+    mask: npt.NDArray[np.int8]
+    regret: npt.NDArray[np.float64]
+    """[n, A] what each action loses; 0 where it is not legal."""
+
+
+def strategy_card(
+    game: Game,
+    solution: Solution,
+    *,
+    loses: float = 0.001,
+    deals: int = 5000,
+    least: float = 0.0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> StrategyCard:
+    """Find the smallest card that returns at most `loses` less than best play, in a game of one seat that
+    `exact.solve` solves; `solution` is that.
+
+    Trees grow by what they lose at the positions of `deals` deals, and every size has the value that `agent_values`
+    finds with `least`. `progress(done, all)` counts deals. Raises Unsolvable, and ValueError where no card of at most
+    MOST_LEAVES leaves is near enough.
+    """
+    if not loses >= 0:
+        raise InvalidValue(f"loses is {loses}; it is how much less than best play the card may return: 0 or more.")
+    best, found, card = BestPlay(game), list[_Positions](), None
+    for number in range(_ROUNDS):
+
+        def tell(done: int, number: int = number) -> None:
+            if progress is not None:
+                progress(done + number * deals, _ROUNDS * deals)
+
+        found.append(_met(best, card, deals, seed + number * deals, tell))
+        cards = _grown(game, _Positions(*map(np.concatenate, zip(*found, strict=True))), loses / 2 * deals * len(found))
+        worths = agent_values(game, cards, solution, least=least)
+        curve = [
+            Size(one.size, worths.gap(worth), worth.error) for one, worth in zip(cards, worths.agents, strict=True)
+        ]
+        for place, (one, size) in enumerate(zip(cards, curve, strict=True)):
+            if size.loss + _ERRORS * size.error <= loses + 1e-12:  # sums of rounded numbers
+                return StrategyCard(
+                    **of_game(game, __file__),
+                    best_return=solution.best_return,
+                    deals=deals * (number + 1),
+                    loses=loses,
+                    least=least,
+                    sections=one.sections,
+                    curve=curve[: place + 1],
+                )
+        card = cards[-1]
+    raise InvalidValue(
+        f"No card of {game.name} with at most {MOST_LEAVES} leaves loses at most {loses:g}: the best found loses "
+        f"{curve[-1].loss:.6f}. Allow more (loses), or give more deals."
+    )
+
+
+def _met(best: BestPlay, card: CardAgent | None, deals: int, seed: int, tell: Callable[[int], None]) -> _Positions:
+    """The decisions of some deals, played by a card, or by best play."""
+    game, shown, masks, regrets = best.game, list[Any](), list[Any](), list[Any]()
+    env = game.make()
+    for deal in range(deals):
+        env.reset(seed=seed + deal)
+        while env.agents:
+            now = env.observe(env.agent_selection)
+            mask = now["action_mask"]
+            action = int(mask.argmax())
+            if mask.sum() > 1:
+                values = best.values(env)
+                shown.append(now["observation"].copy())
+                masks.append(mask.copy())
+                regrets.append(np.nan_to_num(np.nanmax(values) - values))
+                action = int(np.nanargmax(values)) if card is None else int(card.act(now))
+            env.step(action if mask.any() else None)
+        tell(deal + 1)
+    if not shown:
+        raise InvalidValue(f"In {deals:,} deals of {game.name} there was nothing to decide; give more deals.")
+    return _Positions(np.array(shown), np.array(masks), np.array(regrets))
+
+
+class _Split(NamedTuple):
+    """What a leaf would gain by a rule."""
+
+    gain: float
+    number: int
+    least: float
+
+
+class _Leaf(NamedTuple):
+    """A leaf of a tree that grows, with its positions and its best rule."""
+
+    section: int
+    place: int
+    rows: npt.NDArray[np.int64]
+    split: _Split
+
+
+def _grown(game: Game, met: _Positions, loses: float) -> list[CardAgent]:
+    """Cards of growing size, from one leaf a section to the first that loses so little at all these positions."""
+    masks, which = np.unique(met.mask, axis=0, return_inverse=True)
+    sections, leaves = list[Section](), list[_Leaf]()
+
+    def leaf(section: int, place: int, rows: npt.NDArray[np.int64]) -> Node:
+        legal = np.flatnonzero(masks[section])
+        leaves.append(_Leaf(section, place, rows, _best_split(met, rows, legal)))
+        return {"play": int(legal[met.regret[rows][:, legal].sum(0).argmin()])}
+
+    for section, mask in enumerate(masks):
+        rows = np.flatnonzero(which.reshape(-1) == section)
+        sections.append({"legal": np.flatnonzero(mask).tolist(), "rules": [leaf(section, 0, rows)]})
+    cards = [CardAgent(game, copy.deepcopy(sections))]
+    while _lost(cards[-1], met) > loses and cards[-1].size < MOST_LEAVES:
+        chosen = max(leaves, key=lambda one: one.split.gain)
+        if chosen.split.gain <= 0:
+            break
+        leaves.remove(chosen)
+        _divide(sections[chosen.section]["rules"], chosen, met, leaf)
+        cards.append(CardAgent(game, copy.deepcopy(sections)))
+    return cards
+
+
+def _divide(rules: list[Node], old: _Leaf, met: _Positions, leaf: Callable[..., Node]) -> None:
+    """Put a leaf's best rule in its place, with two leaves after it."""
+    yes = met.observation[old.rows, old.split.number] >= old.split.least
+    first = len(rules)
+    least = float(old.split.least)
+    rules[old.place] = {"number": old.split.number, "least": least, "yes": first, "no": first + 1}
+    for place, rows in ((first, old.rows[yes]), (first + 1, old.rows[~yes])):
+        rules.append(leaf(old.section, place, rows))
+
+
+def _lost(card: CardAgent, met: _Positions) -> float:
+    """What a card loses at all positions."""
+    actions = card.choose(met.observation, met.mask, np.zeros(len(met.mask), np.uint64))
+    return float(met.regret[np.arange(len(actions)), actions].sum())
+
+
+def _best_split(met: _Positions, rows: npt.NDArray[np.int64], legal: npt.NDArray[np.int64]) -> _Split:
+    """The rule that makes a leaf lose least."""
+    shown, regret = met.observation[rows], met.regret[rows][:, legal]
+    found, whole = _Split(0.0, 0, 0.0), float(regret.sum(0).min())
+    for number in range(shown.shape[1]):
+        order = np.argsort(shown[:, number], kind="stable")
+        values = shown[order, number]
+        cuts = np.flatnonzero(values[1:] != values[:-1])
+        if not len(cuts):
+            continue
+        sums = regret[order].cumsum(0)
+        gains = whole - sums[cuts].min(1) - (sums[-1] - sums[cuts]).min(1)
+        place = int(gains.argmax())
+        if gains[place] > found.gain + 1e-9:
+            found = _Split(float(gains[place]), number, float(values[cuts[place] + 1]))
+    return found
