@@ -3,7 +3,6 @@ own, until the card's exact value is near enough to that of best play."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,7 +21,9 @@ from ..figures.formatting import Line, options, title
 from ..figures.result_kinds import Files, OfGame, of_game
 
 MOST_LEAVES = 40
-_ROUNDS = 4
+_MOST_RULES = 400
+"""Rules of a tree before those after which all leaves play alike are left out."""
+_ROUNDS, _ROUNDING = 4, 1e-9
 _ERRORS = 1.96
 Progress = Callable[[int, int], None]
 
@@ -125,7 +126,7 @@ def strategy_card(
         card = cards[-1]
     raise InvalidValue(
         f"No card of {game.name} with at most {MOST_LEAVES} leaves loses at most {loses:g}: the best found loses "
-        f"{curve[-1].loss:.6f}. Allow more (loses), or give more deals."
+        f"{min(one.loss for one in curve):.6f}. Allow more (loses), or give more deals."
     )
 
 
@@ -153,9 +154,11 @@ def _met(best: BestPlay, card: CardAgent | None, deals: int, seed: int, tell: Ca
 
 
 class _Split(NamedTuple):
-    """What a leaf would gain by a rule."""
+    """A rule for a leaf: what it gains at once and, since some rules gain only with those after them, how much less the
+    actions' losses vary on either side of it."""
 
     gain: float
+    spread: float
     number: int
     least: float
 
@@ -182,15 +185,38 @@ def _grown(game: Game, met: _Positions, loses: float) -> list[CardAgent]:
     for section, mask in enumerate(masks):
         rows = np.flatnonzero(which.reshape(-1) == section)
         sections.append({"legal": np.flatnonzero(mask).tolist(), "rules": [leaf(section, 0, rows)]})
-    cards = [CardAgent(game, copy.deepcopy(sections))]
-    while _lost(cards[-1], met) > loses and cards[-1].size < MOST_LEAVES:
-        chosen = max(leaves, key=lambda one: one.split.gain)
-        if chosen.split.gain <= 0:
+    cards, lost = list[CardAgent](), np.inf
+    for _ in range(_MOST_RULES):
+        card = CardAgent(game, [{**one, "rules": _pruned(one["rules"])} for one in sections])
+        if card.size > MOST_LEAVES:
             break
-        leaves.remove(chosen)
-        _divide(sections[chosen.section]["rules"], chosen, met, leaf)
-        cards.append(CardAgent(game, copy.deepcopy(sections)))
+        if (now := _lost(card, met)) < lost:
+            cards, lost = [*(one for one in cards if one.size < card.size), card], now
+        chosen = max(range(len(leaves)), key=lambda one: leaves[one].split[:2])
+        if lost <= loses or leaves[chosen].split.spread <= 0:
+            break
+        old = leaves.pop(chosen)
+        _divide(sections[old.section]["rules"], old, met, leaf)
     return cards
+
+
+def _pruned(rules: list[Node]) -> list[Node]:
+    """The same tree without rules after which all leaves play alike."""
+    found = list[Node]()
+
+    def write(at: int) -> int:
+        node, place = rules[at], len(found)
+        found.append(dict(node))
+        if "play" not in node:
+            yes, no = write(node["yes"]), write(node["no"])
+            if found[yes] == found[no]:
+                found[place:] = [found[yes]]
+            else:
+                found[place] = {**node, "yes": yes, "no": no}
+        return place
+
+    write(0)
+    return found
 
 
 def _divide(rules: list[Node], old: _Leaf, met: _Positions, leaf: Callable[..., Node]) -> None:
@@ -210,18 +236,22 @@ def _lost(card: CardAgent, met: _Positions) -> float:
 
 
 def _best_split(met: _Positions, rows: npt.NDArray[np.int64], legal: npt.NDArray[np.int64]) -> _Split:
-    """The rule that makes a leaf lose least."""
+    """The rule that makes a leaf lose least or, where none gains at once, parts its positions best."""
     shown, regret = met.observation[rows], met.regret[rows][:, legal]
-    found, whole = _Split(0.0, 0, 0.0), float(regret.sum(0).min())
+    found, whole = _Split(0.0, 0.0, 0, 0.0), regret.sum(0)
     for number in range(shown.shape[1]):
         order = np.argsort(shown[:, number], kind="stable")
         values = shown[order, number]
         cuts = np.flatnonzero(values[1:] != values[:-1])
         if not len(cuts):
             continue
-        sums = regret[order].cumsum(0)
-        gains = whole - sums[cuts].min(1) - (sums[-1] - sums[cuts]).min(1)
-        place = int(gains.argmax())
-        if gains[place] > found.gain + 1e-9:
-            found = _Split(float(gains[place]), number, float(values[cuts[place] + 1]))
+        below = regret[order].cumsum(0)[cuts]
+        gains = whole.min() - below.min(1) - (whole - below).min(1)
+        count = (cuts + 1)[:, None]
+        means = below**2 / count + (whole - below) ** 2 / (len(rows) - count) - whole**2 / len(rows)
+        spreads = means.sum(1)
+        place = int((gains if gains.max() > _ROUNDING else spreads).argmax())
+        gain = float(gains[place]) if gains[place] > _ROUNDING else 0.0
+        if spreads[place] > _ROUNDING and (gain, spreads[place]) > found[:2]:
+            found = _Split(gain, float(spreads[place]), number, float(values[cuts[place] + 1]))
     return found
