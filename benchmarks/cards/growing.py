@@ -25,6 +25,7 @@ _MOST_RULES = 400
 """Rules of a tree before those after which all leaves play alike are left out."""
 _ROUNDS, _ROUNDING = 4, 1e-9
 _ERRORS = 1.96
+"""Standard errors that are added to a loss before it is compared with what is allowed."""
 Progress = Callable[[int, int], None]
 
 
