@@ -2,9 +2,9 @@
 
 The prefixes: `random`, `human`, `bot[:BOT]`, `policy[:NAME]`, `plans` (a game's planner before it has learned
 anything), `search[:DETERMINIZATIONS[:MILLISECONDS]]`, `search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]]` (AGENT, which is
-`policy`, a bot or the folder of a policy, plays the rollouts), `mc:DETERMINIZATIONS[:MILLISECONDS]`, `sb3:FILE`,
-`cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`. `PHASE=AGENT,PHASE=AGENT` plays each
-phase that the game declares as another agent.
+`policy`, a bot or the folder of a policy, plays the rollouts), `mc:DETERMINIZATIONS[:MILLISECONDS]`, `card:FILE` (a
+strategy card), `sb3:FILE`, `cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`.
+`PHASE=AGENT,PHASE=AGENT` plays each phase that the game declares as another agent.
 
 The signature of a prefix's factory, or of a user's class or function, says what may follow it. The game comes first, if
 the first argument has no default. The parts of the name, separated by colons, come after it: `file.py:Class:96:5` calls
@@ -42,7 +42,10 @@ from .base.rule_based import BotAgent, RandomAgent
 _OWN_FORMS = "file.py:Class or module:Class"
 _PART = re.compile(r"(?:^|,)([a-z_]+)=")
 _NUMBER = re.compile(r"[0-9.]+")
-_FORMS = "the folder of a trained policy, module:Class, file.py:Class, cmd:PROGRAM, llm:URL#MODEL or sb3:model.zip"
+_FORMS = (
+    "the folder of a trained policy, card:FILE, module:Class, file.py:Class, cmd:PROGRAM, llm:URL#MODEL or "
+    "sb3:model.zip"
+)
 
 
 def agent(spec: Any, game: str | Game | GameType, *, num_threads: int = 0) -> Agent:
@@ -236,6 +239,12 @@ def _monte_carlo() -> Callable[..., Any]:
     return SearchAgent
 
 
+def _card() -> Callable[..., Any]:
+    from .policies.card import card_agent
+
+    return card_agent
+
+
 def _sb3(game: Game, file: str, *more: str) -> Agent:
     from .policies.sb3_model import SB3Agent  # needs Stable-Baselines3
 
@@ -262,6 +271,7 @@ _OWN: dict[str, Callable[[], Callable[..., Any]]] = {
     "plans": lambda: _plans,
     "search": _search,
     "mc": _monte_carlo,
+    "card": _card,
     "sb3": lambda: _sb3,
     "cmd": lambda: _program,
     "llm": lambda: _language_model,

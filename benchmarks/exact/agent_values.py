@@ -125,8 +125,7 @@ def agent_values(
     NoProbabilities for an agent that does not tell its probabilities, or has to see a table.
     """
     game = game_of(game)
-    if game.type.enumeration is None or game.num_seats != 1:
-        raise Unsolvable(f"{game.name} is no game of one seat that hides only the order of the pack.")
+    check_followed(game)
     if (solution.game, solution.options) != (game.id, game.option_values):
         raise InvalidValue(f"The solution is of {solution.game} under {solution.options}; agents are to play {game!r}.")
     if not 0 <= least < 1:
@@ -153,6 +152,12 @@ def agent_values(
         least=least,
         agents=found,
     )
+
+
+def check_followed(game: Game) -> None:
+    """Raise Unsolvable for a game whose agents have no exact values."""
+    if game.type.enumeration is None or game.num_seats != 1:
+        raise Unsolvable(f"{game.name} is no game of one seat that hides only the order of the pack.")
 
 
 def _worth(game: Game, agent: Agent, rows: list[Row], began: float) -> Worth:

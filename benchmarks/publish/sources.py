@@ -21,6 +21,7 @@ from backalley.envs.core.files.reading import check_path
 
 # Every kind of results is known once its file is imported; those of studies: `studies/kinds.py`.
 from ..analyse import analysis, sweep  # noqa: F401
+from ..cards import growing  # noqa: F401
 from ..exact import agent_values, best_play, equilibrium, exact, exploit, walk  # noqa: F401
 from ..figures import attacks  # noqa: F401
 from ..figures.formatting import Found, options_in_words

@@ -47,7 +47,7 @@ def again(result: Result) -> list[str]:
 
 def test_help_names_every_verb() -> None:
     shown = run("--help").output
-    verbs = "games rules train evaluate tournament play speed solve exploit replay record watch picture"
+    verbs = "games rules train evaluate tournament play speed solve exploit card replay record watch picture"
     for verb in verbs.split():
         assert f"\n  {verb} " in shown
         assert run(verb, "--help").exit_code == 0

@@ -25,8 +25,8 @@ def main() -> None:
     with rollouts by policy, a bot or the folder of a policy), mc:DETERMINIZATIONS[:MILLISECONDS] (a simpler search), by
     the folder of a trained policy, or, for your own, module:Class, file.py:Class (also with numbers for it,
     file.py:Class:96), cmd:PROGRAM (in any language; cmd:30s:PROGRAM with a limit for each decision), llm:URL#MODEL (a
-    language model) or sb3:model.zip. PHASE=AGENT,PHASE=AGENT plays each phase of a game as another of these
-    (bid=bot,play=random).
+    language model), card:FILE (a strategy card) or sb3:model.zip. PHASE=AGENT,PHASE=AGENT plays each phase of a game as
+    another of these (bid=bot,play=random).
     """
 
 
@@ -49,6 +49,7 @@ for _verb in (
     figures.solve,
     worth.analyse,
     figures.exploit,
+    worth.card,
     records.replay,
     figures.score_rules,
     worth.variants,

@@ -1,7 +1,8 @@
-"""The commands that say what a game is worth, and of games that nobody has seen."""
+"""The commands that say what a game is worth, find strategy cards, and draw games that nobody has seen."""
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Sequence
 from functools import partial
@@ -13,7 +14,10 @@ import click
 from backalley.console.progress import progress_bar
 
 from .shared import (
+    Amount,
     Neutral,
+    Special,
+    check_picture,
     check_place,
     finish,
     json_option,
@@ -22,6 +26,7 @@ from .shared import (
     seed_option,
     threads_option,
     write_bytes,
+    write_picture,
 )
 
 if TYPE_CHECKING:
@@ -126,3 +131,58 @@ def variants(
         return
     instead = {} if is_held_out else {"seed": seed}
     measure("variants", path, partial(room.list_variants, chosen, solve=solve, most=most), **instead)
+
+
+@click.command()
+@of_a_game
+@click.option("--loses", type=Amount(min=0), default=0.001, help="How much less than best play the card may return.")
+@click.option("--deals", cls=Special, type=click.IntRange(1), default=5000, help="Deals whose positions it is made of.")
+@click.option("--least", cls=Special, type=Amount(0, 1), default=0.0, help="Positions rarer than this are sampled.")
+@click.option(
+    "--best",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Take best play's return from the file of an earlier solution, instead of solving again.",
+)
+@click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the card: the agent card:FILE.")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write a page of size A6 (.svg or .png).")
+@seed_option(0, "Decides the deals.")
+@json_option
+def card(
+    game: Game,
+    loses: float,
+    deals: int,
+    least: float,
+    best: Path | None,
+    save: Path | None,
+    svg: Path | None,
+    seed: int,
+    path: Path | None,
+) -> None:
+    """Find the smallest decision table of GAME that a person can carry. It loses at most --loses against best play. For
+    games of one seat that `solve` solves."""
+    from backalley.agents.policies.card import CardAgent
+    from backalley.benchmarks.cards.growing import strategy_card
+    from backalley.benchmarks.cards.page import page
+    from backalley.benchmarks.exact.agent_values import check_followed, read_solution
+    from backalley.benchmarks.exact.exact import solve
+
+    check_followed(game)
+    check_place(path)
+    check_place(save)
+    if svg is not None:
+        check_picture(svg)
+    if best is None:
+        with progress_bar("openings") as progress:
+            solution = solve(game, progress=progress)
+    else:
+        solution = read_solution(best, game)
+    with progress_bar("deals") as progress:
+        found = strategy_card(game, solution, loses=loses, deals=deals, least=least, seed=seed, progress=progress)
+    made = CardAgent(game, found.sections)
+    click.echo("\n".join([*made.words(), "", *made.meanings(), ""]))
+    if save is not None:
+        write_bytes(save, json.dumps(made.to_json(), indent=1).encode())
+    if svg is not None:
+        write_picture(svg, page(made, found.title), 2)
+    finish(found, path)

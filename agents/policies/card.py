@@ -1,0 +1,173 @@
+"""`card:FILE`: a strategy card, the decision table that `backalley card` finds, as an agent.
+
+A card has a section for each set of legal actions, and in it a tree of rules over single numbers of the observation. It
+is data alone: what a file holds passes the gate before anybody uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from backalley.console.errors import InvalidValue, one_line
+from backalley.envs.core.files.gate import (
+    CHECK,
+    OF_A_GAME,
+    Either,
+    ListOf,
+    Number,
+    OneOf,
+    Optional,
+    Text,
+    Whole,
+    game_in,
+    pass_checksum,
+    pass_gate,
+    with_checksum,
+)
+from backalley.envs.core.files.reading import read_json
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.rules.record import places
+
+from ..base.agent import DirectAgent
+
+Node = dict[str, Any]
+"""`{"play": action}`, or `{"number", "least", "yes", "no"}`: whether a number of the observation is at least `least`,
+and the places of the rules that follow, both later in their list."""
+Section = dict[str, Any]
+"""`{"legal": actions, "rules": nodes}`; the first node is where to begin."""
+KIND = "strategy_card"
+_MOST = 1000
+_PLACE = Whole(0, 10**6)
+_NODE = Either(({"play": _PLACE}, {"number": _PLACE, "least": Number(), "yes": _PLACE, "no": _PLACE}))
+_SECTION = {"legal": ListOf(_PLACE, _MOST), "rules": ListOf(_NODE, _MOST)}
+_CARD = {"kind": OneOf([KIND]), **OF_A_GAME, "sections": ListOf(_SECTION, _MOST), CHECK: Optional(Text(64))}
+
+
+class CardAgent(DirectAgent):
+    """Plays by a card: at each set of legal actions by its section's rules. Where the card has no section, as at forced
+    actions, it plays the first legal action."""
+
+    is_deterministic = True
+
+    def __init__(self, game: Game, sections: list[Section], name: str = "card") -> None:
+        """Raises ValueError, in a clause, for sections that are not of this game."""
+        self.name, self.game, self.sections = name, game, sections
+        self.identity = sections
+        for section in sections:
+            _check(game, section)
+
+    @property
+    def size(self) -> int:
+        """The number of leaves of all trees: the lines that say what to play."""
+        return sum("play" in node for section in self.sections for node in section["rules"])
+
+    def choose(
+        self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """Return the card's action for each row."""
+        actions: npt.NDArray[np.int64] = action_mask.argmax(1).astype(np.int64)
+        for section in self.sections:
+            legal = np.zeros(action_mask.shape[1], bool)
+            legal[section["legal"]] = True
+            _follow(section["rules"], observation, np.flatnonzero(((action_mask != 0) == legal).all(1)), actions)
+        return actions
+
+    def to_json(self) -> dict[str, Any]:
+        """The card as its file holds it."""
+        assert self.game is not None
+        about = {"game": self.game.name, "version": self.game.version, "options": self.game.option_values}
+        return with_checksum({"kind": KIND, **about, "sections": self.sections})
+
+    def words(self) -> list[str]:
+        """The card in words, a rule a line."""
+        assert self.game is not None
+        names = number_names(self.game)
+        lines = list[str]()
+        for section in self.sections:
+            lines.append(f"Of {', '.join(map(self.game.action_str, section['legal']))}:")
+            lines += _said(self.game, names, section["rules"], 0, 1)
+        return lines
+
+    def meanings(self) -> list[str]:
+        """What the numbers on the card mean, in the words of the game's table of observations."""
+        assert self.game is not None
+        asked = {node["number"] for section in self.sections for node in section["rules"] if "number" in node}
+        declared = places(self.game.type.Observation, self.game.options)
+        return [
+            f"{name.replace('_', ' ')}: {place.doc}"
+            for name, place in declared.items()
+            if any(place.start <= number < place.stop for number in asked)
+        ]
+
+
+def number_names(game: Game) -> list[str]:
+    """Return a name for every number of the flat observation: its field, and where the field has several, which."""
+    names = list[str]()
+    for name, place in places(game.type.Observation, game.options).items():
+        for index in np.ndindex(place.shape):
+            which = ", ".join(str(one + 1) for one, size in zip(index, place.shape, strict=True) if size > 1)
+            names.append(f"{name.replace('_', ' ')}{f' ({which})' if which else ''}")
+    return names
+
+
+def _said(game: Game, names: list[str], rules: list[Node], at: int, depth: int) -> Iterator[str]:
+    node, indent = rules[at], "  " * depth
+    if "play" in node:
+        yield f"{indent}{game.action_str(node['play'])}"
+        return
+    yield f"{indent}{names[node['number']]} at least {node['least']:g}:"
+    yield from _said(game, names, rules, node["yes"], depth + 1)
+    yield f"{indent}otherwise:"
+    yield from _said(game, names, rules, node["no"], depth + 1)
+
+
+def _follow(
+    rules: list[Node], observation: npt.NDArray[Any], rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
+) -> None:
+    """Write to `actions` what the rules play at some rows. A rule's successors come later, so each is met once."""
+    here = {0: rows}
+    for place, node in enumerate(rules):
+        mine = here.get(place, rows[:0])
+        if "play" in node:
+            actions[mine] = node["play"]
+            continue
+        yes = observation[mine, node["number"]] >= node["least"]
+        here[node["yes"]], here[node["no"]] = mine[yes], mine[~yes]
+
+
+def _check(game: Game, section: Section) -> None:
+    """Raise ValueError, in a clause, for rules that this game cannot be played by, or that do not form a tree."""
+    legal, rules = section["legal"], section["rules"]
+    if not rules or not legal or max(legal) >= game.num_actions:
+        raise InvalidValue(f"a section needs rules, and legal actions below {game.num_actions}")
+    followed = [place for node in rules if "number" in node for place in (node["yes"], node["no"])]
+    if sorted(followed) != list(range(1, len(rules))):
+        raise InvalidValue("the rules of a section form no tree: each but the first follows one other")
+    for place, node in enumerate(rules):
+        if "play" in node:
+            if node["play"] not in legal:
+                raise InvalidValue(f"rule {place} plays action {node['play']}, which is not legal in its section")
+        elif min(node["yes"], node["no"]) <= place:
+            raise InvalidValue(f"rule {place} is followed by one that comes before it")
+        elif node["number"] >= game.observation_size:
+            raise InvalidValue(f"rule {place} reads number {node['number']}; seats see {game.observation_size}")
+
+
+def card_agent(game: Game, file: str, *more: str) -> CardAgent:
+    """Return the agent of a card's file. Raises OSError, and ValueError for a file that is no card of this game."""
+    path = Path(":".join([file, *more]))
+    try:
+        found = read_json(path)
+        pass_gate(found, _CARD)
+        made_for = game_in(pass_checksum(found))
+        made = CardAgent(made_for, found["sections"], f"card:{path.stem}")
+    except ValueError as error:
+        raise InvalidValue(f"{one_line(str(path))} cannot be played as a strategy card: {error}.") from None
+    if made_for != game:
+        raise InvalidValue(f"{one_line(str(path))} is a card for {made_for!r}, not for {game!r}.")
+    return made

@@ -1,0 +1,119 @@
+"""Strategy cards: a known optimum is found, a card loses exactly what it states, and broken files are refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backalley.agents.policies.card import CardAgent, card_agent
+from backalley.agents.registry import agent
+from backalley.benchmarks.cards.growing import StrategyCard, strategy_card
+from backalley.benchmarks.cards.page import HEIGHT, WIDTH, page
+from backalley.benchmarks.exact.agent_values import agent_values
+from backalley.envs.core.files.gate import CHECK, with_checksum
+from backalley.envs.core.game.catalogue import game as game_of
+from tests.exact.test_agent_values import ALONE, SOLUTION
+
+BACKHAND = game_of("backhand")
+SECTIONS: list[dict[str, Any]] = [
+    {"legal": [0, 1], "rules": [{"number": 0, "least": 1, "yes": 1, "no": 2}, {"play": 0}, {"play": 1}]}
+]
+
+
+def found(**settings: Any) -> StrategyCard:
+    return strategy_card(ALONE, SOLUTION, deals=60, **settings)
+
+
+def test_the_optimum_of_a_tiny_game_is_found_without_loss_and_no_smaller_card_has_it() -> None:
+    card = found(loses=0.0)
+    assert card.curve[-1].loss == pytest.approx(0.0, abs=1e-12)
+    assert card.curve[-1].error == 0
+    assert all(one.loss > 1e-9 for one in card.curve[:-1])
+    assert [one.leaves for one in card.curve] == [*range(card.curve[0].leaves, card.curve[-1].leaves + 1)]
+
+
+@pytest.mark.parametrize("loses", [0.0, 0.02, 1.0])
+def test_a_card_loses_what_it_states_and_no_more_than_was_asked(loses: float) -> None:
+    card = found(loses=loses)
+    made = CardAgent(ALONE, card.sections)
+    values = agent_values(ALONE, [made], SOLUTION)
+    assert values.gap(values.agents[0]) == pytest.approx(card.curve[-1].loss, abs=1e-12)
+    assert card.curve[-1].loss <= loses + 1e-12
+    assert card.curve[-1].leaves == made.size
+
+
+def test_what_no_card_can_keep_is_refused() -> None:
+    with pytest.raises(ValueError, match="loses is -1"):
+        found(loses=-1.0)
+    with pytest.raises(ValueError, match="No card of toy with at most 40 leaves loses at most 0: the best found loses"):
+        strategy_card(ALONE, dataclasses.replace(SOLUTION, best_return=1.0), loses=0.0, deals=5)
+
+
+def write(path: Path, **changes: Any) -> Path:
+    good = CardAgent(BACKHAND, SECTIONS).to_json()
+    kept = {name: value for name, value in {**good, **changes}.items() if value is not None and name != CHECK}
+    path.write_text(json.dumps(with_checksum(kept)), "utf-8")
+    return path
+
+
+def test_a_file_plays_as_the_card_did(tmp_path: Path) -> None:
+    played = agent(f"card:{write(tmp_path / 'mine.json')}", BACKHAND)
+    assert isinstance(played, CardAgent)
+    assert played.name == "card:mine"
+    shown = np.zeros((3, BACKHAND.observation_size), BACKHAND.observation_base)
+    mask = np.zeros((3, BACKHAND.num_actions), np.int8)
+    shown[1, 0] = 1
+    mask[:2, :2] = 1
+    mask[2, 1] = 1
+    assert played.choose(shown, mask, np.zeros(3, np.uint64)).tolist() == [1, 0, 1]
+
+
+def rules(*nodes: Any, legal: Any = (0, 1)) -> list[Any]:
+    return [{"legal": [*legal], "rules": [*nodes]}]
+
+
+BROKEN = [
+    ({"kind": "solution"}, "kind is 'solution'"),
+    ({"game": "os.path"}, "There is no game"),
+    ({"version": 9}, "version 9"),
+    ({"sections": None}, "has no sections"),
+    ({"more": 1}, "an entry 'more'"),
+    ({"sections": rules()}, "needs rules"),
+    ({"sections": rules({"play": 0}, legal=(99,))}, "legal actions below"),
+    ({"sections": rules({"play": 2})}, "plays action 2, which is not legal"),
+    ({"sections": rules({"number": 0, "least": 1, "yes": 0, "no": 0})}, "form no tree"),
+    ({"sections": rules({"play": 0}, {"number": 0, "least": 1, "yes": 1, "no": 2}, {"play": 0})}, "before it"),
+    ({"sections": rules({"number": 9999, "least": 1, "yes": 1, "no": 2}, {"play": 0}, {"play": 1})}, "number 9999"),
+    ({"sections": rules({"play": "__import__"})}, "has no number"),
+]
+
+
+@pytest.mark.parametrize(("changes", "why"), BROKEN)
+def test_broken_files_are_refused_in_a_sentence(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
+    path = write(tmp_path / "card.json", **changes)
+    said = rf"{re.escape(str(path))} cannot be played as a strategy card: .*{why}.*\."
+    with pytest.raises(ValueError, match=said):
+        card_agent(BACKHAND, str(path))
+
+
+def test_a_changed_file_and_a_card_of_another_game_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "card.json")
+    with pytest.raises(ValueError, match=r"is a card for .*backhand.*, not for .*buffalo_bayou"):
+        card_agent(game_of("buffalo_bayou"), str(path))
+    path.write_text(path.read_text("utf-8").replace('"least": 1', '"least": 2'), "utf-8")
+    with pytest.raises(ValueError, match="it was changed since it was written"):
+        card_agent(BACKHAND, str(path))
+
+
+def test_the_page_is_of_size_a6_and_says_what_the_card_says() -> None:
+    card = CardAgent(BACKHAND, SECTIONS)
+    drawn = page(card, "It loses nothing.")
+    assert f'viewBox="0 0 {WIDTH} {HEIGHT}"' in drawn
+    assert all(line in drawn for line in card.words())
+    assert pytest.approx(105 / 148, abs=0.002) == WIDTH / HEIGHT
