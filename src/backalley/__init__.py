@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from backalley.agents.policies.learned import load_policy
     from backalley.agents.policies.policy_kinds import register_policy
     from backalley.agents.registry import agent, register_agent
+    from backalley.agents.review import review
     from backalley.benchmarks.exact.tree import Tree, tree
     from backalley.benchmarks.matches.evaluate import evaluate
     from backalley.benchmarks.matches.tournament import tournament
@@ -68,8 +69,8 @@ __all__ = [
     "__version__", "agent", "analyse", "attack", "deserialize_state", "evaluate", "event_str", "events_str",
     "export", "game", "game_names", "game_type", "games", "load_policy", "make", "make_vec", "read_record",
     "record_games", "register_agent", "register_game", "register_gymnasium", "register_pettingzoo",
-    "register_phase", "register_policy", "replay", "serialize_state", "state_fields", "tournament", "train", "tree",
-    "walker",
+    "register_phase", "register_policy", "replay", "review", "serialize_state", "state_fields", "tournament", "train",
+    "tree", "walker",
 ]  # fmt: skip
 
 _PLACES = {
@@ -79,6 +80,7 @@ _PLACES = {
     "agents.policies.learned": "load_policy",
     "agents.policies.policy_kinds": "register_policy",
     "agents.registry": "agent register_agent",
+    "agents.review": "review",
     "benchmarks.exact.tree": "Tree tree",
     "benchmarks.matches.evaluate": "evaluate",
     "benchmarks.matches.tournament": "tournament",

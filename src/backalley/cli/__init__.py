@@ -8,7 +8,7 @@ import click
 import backalley
 from backalley.console.command import Program
 
-from . import about, dev, exporting, figures, learn, matches, records, reports, tables
+from . import about, dev, exporting, figures, learn, matches, records, reports, review, tables
 from .shared import command_line
 
 __all__ = ["command_line", "main"]
@@ -48,6 +48,7 @@ for _verb in (
     figures.solve,
     figures.exploit,
     records.replay,
+    review.review,
     figures.score_rules,
     records.record,
     tables.watch,
