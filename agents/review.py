@@ -130,7 +130,7 @@ class Review(NamedTuple):
             f"{len(self.decisions)} decisions with a choice, by {self.by}.",
             f"Loss in a game: {mean.mean:.3f} (95 %: {mean.low:.3f} to {mean.high:.3f}).",
             *(
-                f"  {kind}: {one.mean:.3f} a decision (95 %: {one.low:.3f} to {one.high:.3f}), {one.samples} decisions"
+                f"  {kind}: {one.mean:.3f} a decision (95 %: {one.low:.3f} to {one.high:.3f}), {one.samples} of them"
                 for kind, one in self.by_kind().items()
             ),
         ]
