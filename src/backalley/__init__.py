@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from backalley.agents.policies.learned import load_policy
     from backalley.agents.policies.policy_kinds import register_policy
     from backalley.agents.registry import agent, register_agent
+    from backalley.agents.review import review
     from backalley.benchmarks.analyse.analysis import analyse_game
     from backalley.benchmarks.analyse.sweep import sweep
     from backalley.benchmarks.exact.tree import Tree, tree
@@ -71,8 +72,8 @@ __all__ = [
     "__version__", "agent", "analyse", "analyse_game", "attack", "deserialize_state", "evaluate", "event_str",
     "events_str", "export", "game", "game_names", "game_type", "games", "held_out", "load_policy", "make", "make_vec",
     "read_record", "record_games", "register_agent", "register_game", "register_gymnasium", "register_pettingzoo",
-    "register_phase", "register_policy", "replay", "serialize_state", "state_fields", "sweep", "tournament", "train",
-    "tree", "variants", "walker",
+    "register_phase", "register_policy", "replay", "review", "serialize_state", "state_fields", "sweep", "tournament",
+    "train", "tree", "variants", "walker",
 ]  # fmt: skip
 
 _PLACES = {
@@ -82,6 +83,7 @@ _PLACES = {
     "agents.policies.learned": "load_policy",
     "agents.policies.policy_kinds": "register_policy",
     "agents.registry": "agent register_agent",
+    "agents.review": "review",
     "benchmarks.analyse.analysis": "analyse_game",
     "benchmarks.analyse.sweep": "sweep",
     "benchmarks.exact.tree": "Tree tree",

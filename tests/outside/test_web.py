@@ -146,6 +146,23 @@ def test_values_of_ones_own_decision_are_a_hint_and_others_are_not_shown(client:
     assert "when the game is over" in refused.json()["error"]
 
 
+def test_a_review_is_of_ones_own_choices_when_the_game_is_over(client: TestClient, tmp_path: Path) -> None:
+    one, other = Person(client), Person(client)
+    table = one.deal("missouri_city", "me", "bot")
+    assert one.get(f"{table}/review", at=0).status_code == 403
+    while not one.until_mine(table)["over"]:
+        assert one.act(table).status_code == 200
+    assert other.get(f"{table}/review", at=0).status_code in (403, 404)
+    found, at = [], 0
+    while "at" in (judged := one.get(f"{table}/review", at=at).json()):
+        found.append(judged)
+        at = judged["at"] + 1
+    (file := tmp_path / "game.json").write_text(json.dumps(one.get(f"{table}/recording").json()))
+    alone = backalley.review(file, seat=0).decisions
+    assert [judged["number"] for judged in found] == [decision.number for decision in alone]
+    assert [judged["loss"] for judged in found] == [decision.loss for decision in alone], "as the command finds it"
+
+
 # Play -----------------------------------------------------------------------------------------------------------------
 
 

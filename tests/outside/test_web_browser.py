@@ -163,6 +163,10 @@ def test_a_whole_game(chromium: Any, served: Served, pictures: Path, game: str) 
     assert turns > 0
     look_at(page, pictures, f"{game}_ends")
     assert page.get_by_role("button", name="Values").count() == 0, "there is nothing to value at the end"
+    if game in ("backhand", "missouri_city"):  # as Python, others' rollouts take minutes
+        page.get_by_role("button", name="Review").click()
+        page.wait_for_selector("text=/You had \\d+ choices/", timeout=60_000)
+        look_at(page, pictures, f"{game}_reviewed")
     page.get_by_role("button", name="One back").click()
     page.wait_for_selector("text=To the end")
     page.select_option("select[aria-label='Seen from']", "all")

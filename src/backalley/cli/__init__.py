@@ -51,6 +51,7 @@ for _verb in (
     figures.exploit,
     worth.card,
     records.replay,
+    records.review,
     figures.score_rules,
     worth.variants,
     records.record,

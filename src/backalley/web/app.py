@@ -314,6 +314,12 @@ async def values(table_server: TableServer, session: str, request: Request) -> A
     return await table_server.values(table, session, frames[at])
 
 
+async def review(table_server: TableServer, session: str, request: Request) -> Any:
+    """What one's own next decision has lost, from a frame on, in a game that is over."""
+    table = await _table(table_server, session, request)
+    return await table_server.reviewed(table, session, number(request, "at", len(table.frames) - 1, 0))
+
+
 async def act(table_server: TableServer, session: str, request: Request) -> Any:
     """An action of one's own seat."""
     table = await _table(table_server, session, request)
@@ -361,6 +367,7 @@ ROUTES: list[tuple[str, str, Answer]] = [
     ("POST", "/api/join", join),
     ("GET", "/api/tables/{id}", look),
     ("GET", "/api/tables/{id}/values", values),
+    ("GET", "/api/tables/{id}/review", review),
     ("GET", "/api/tables/{id}/recording", recording),
     ("POST", "/api/tables/{id}/act", act),
     ("POST", "/api/tables/{id}/undo", undo),

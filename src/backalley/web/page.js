@@ -137,18 +137,20 @@ function furniture(id) {
     values: part("div", "", { "aria-live": "polite" }), seats: part("ul", "seats"), words: part("pre", ""), place: part("span", "quiet"),
     slider: part("input", "slider", { type: "range", min: 0, "aria-label": "Look back" }), eyes: part("select", "", { "aria-label": "Seen from" }),
     hint: button("Hint", () => { the.valued = true; attempt(() => values(the)); }), undo: button("Take back", () => agree(the, true)),
+    review: button("Review", () => attempt(() => review(the))), reviewed: part("div", "", { "aria-live": "polite" }),
     file: button("Save the game", () => attempt(() => keep(the))),
   };
   the.log.append(the.events);
   const go = (at) => { the.at = at >= the.now.last ? -1 : Math.max(at, 0); attempt(() => look(the)); };
   the.slider.oninput = () => go(Number(the.slider.value));
   the.eyes.onchange = () => { the.seat = the.eyes.value; attempt(() => look(the)); };
+  the.go = go;
   const step = (by, words, label) => button(words, () => go(the.now.at + by), { "aria-label": label });
   const section = (title, ...inside) => make("section", {}, make("h2", {}, title), ...inside);
   show("", make("h1", { className: "unseen" }), make("div", { className: "table" },
     make("div", {}, the.turn, the.help, the.note,
-      the.picture, the.end, the.actions, make("div", { className: "row" }, the.again, the.hint, the.undo, the.file),
-      the.asked, the.values, make("details", {}, make("summary", {}, "The table in words"), the.words)),
+      the.picture, the.end, the.actions, make("div", { className: "row" }, the.again, the.hint, the.undo, the.review, the.file),
+      the.asked, the.reviewed, the.values, make("details", {}, make("summary", {}, "The table in words"), the.words)),
     make("div", { className: "side" }, section("Seats", the.seats), section("What happened", the.log), section("Rules", the.rules),
       section("Look back", the.slider, make("div", { className: "row" }, step(-1, "◀", "One back"), step(1, "▶", "One on"), the.place), the.eyes))));
   return the;
@@ -213,6 +215,7 @@ function draw(the, found) {
   the.undo.hidden = found.over || found.recorded || found.mine === null;
   the.undo.disabled = !found.can_undo;
   the.file.hidden = found.files === false || found.recorded || found.mine === null || !found.over;
+  the.review.hidden = the.file.hidden;
   the.values.replaceChildren();
   if (the.valued && found.over && !the.hint.disabled) attempt(() => values(the)); else if (!found.over) the.valued = false;
   the.slider.max = found.last; the.slider.value = found.at;
@@ -312,6 +315,21 @@ async function values(the) {
     ...(valued || the.now.over ? [make("p", { className: "quiet" }, `What each choice gains on average, ± its standard error, as far as ${found.by} has seen ahead:`),
       make("table", { className: "values" }, found.actions.map((one, place) => make("tr", { className: place ? "" : "best" },
         make("td", {}, signs(one.name), one.taken ? " (played)" : "", place ? "" : " ✓"), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`))))] : []));
+}
+
+async function review(the) {
+  const all = [], amount = (value) => value.toFixed(3);
+  the.review.disabled = true;
+  const progress = make("progress", { max: the.now.last, value: 0, ariaLabel: "Review" });
+  the.reviewed.replaceChildren(progress);
+  try {
+    for (let at = 0, one; (one = await ask(`/api/tables/${the.id}/review?at=${at}`)).at !== undefined; at = one.at + 1) { all.push(one); progress.value = one.at; }
+  } catch (error) { the.reviewed.replaceChildren(); throw error; } finally { the.review.disabled = false; }
+  const costly = all.filter((one) => one.better !== one.action && one.loss > 0).sort((one, other) => other.loss - one.loss).slice(0, 3);
+  the.reviewed.replaceChildren(
+    make("p", {}, costly.length ? `You had ${all.length} choices. These cost most, by what you could see; a click shows the table then:` : `You had ${all.length} choices. No better one was found.`),
+    make("ol", {}, costly.map((one) => make("li", {}, button(`${signs(one.name)} was played`, () => the.go(one.at)), " ", make("b", {}, signs(one.better_name)),
+      ` gains ${amount(one.loss)} more (95 %: ${amount(one.interval[0])} to ${amount(one.interval[1])})`))));
 }
 
 const act = (the, action) => attempt(() => ask(`/api/tables/${the.id}/act`, { action, at: the.now.last }));

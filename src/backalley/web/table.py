@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.analysis import analyse
+from backalley.agents.analysis import analyse, view_at
 from backalley.agents.base.agent import Agent, View, name_of, view_of
 from backalley.agents.base.keys import agent_keys
 from backalley.agents.people.watching import action_words
+from backalley.agents.review import judged
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import GameState
@@ -330,6 +331,16 @@ class Table:
             for one in found
         ]
         return {"seat": frame.state.seat, "by": name_of(agent), "actions": actions}
+
+    def reviewed(self, at: int, seat: int, agent: Any) -> dict[str, Any]:
+        """Return what the first decision of a seat with a choice, at frame `at` or later, has lost, and its frame;
+        nothing where none is left."""
+        for place, frame in list(enumerate(self.frames[:-1]))[at:]:
+            if frame.ended is None and frame.state.seat == seat and len(frame.state.legal_actions()) > 1:
+                view, action = view_at(BatchEnv.from_states(frame.state.states())), self.actions[frame.decisions]
+                one = judged(view, action, agent, frame.decisions)
+                return {"at": place, **one._asdict(), "interval": one.interval}
+        return {}
 
     def recording(self) -> dict[str, Any]:
         """Return the whole game as a playthrough. Raises ValueError for one that came from a playthrough."""

@@ -19,6 +19,7 @@ from backalley.agents.base.agent import Agent, answer
 from backalley.agents.policies import pretrained
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.registry import named
+from backalley.agents.review import REVIEWER
 from backalley.console.errors import BackAlleyError, InvalidValue, one_line
 from backalley.envs.core.files import durable, gate, playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of
@@ -377,12 +378,26 @@ class TableServer:
         seat = table.frames[at].state.seat
         if not (table.is_free or seat == table.seat_of(session)):
             raise Refused(403, "Values of others' decisions can be seen when the game is over.")
+        name = self._now(self.adviser, table.game)
+        return await self._asked(session, table, name, lambda agent: table.values(at, agent))
+
+    async def reviewed(self, table: Table, session: str, at: int) -> dict[str, Any]:
+        """Return what one's first decision at a frame or later has lost, once the game is over. Raises Refused."""
+        seat = table.seat_of(session)
+        if seat is None or not table.over:
+            raise Refused(403, "A review is for who has played the game, when it is over.")
+        if self.is_compiling(table.game):
+            raise Refused(503, "The game is being compiled; ask for the review again in a minute.")
+        return await self._asked(session, table, REVIEWER, lambda agent: table.reviewed(at, seat, agent))
+
+    async def _asked(self, session: str, table: Table, name: str, work: Callable[[Agent], Result]) -> Result:
+        """Return what an agent finds in time for a session, one question at a time."""
         if session in self._asking:
             raise Refused(429, "One question at a time: the one before is being worked on.")
         self._asking.add(session)
         try:
-            agent = await self._agent(self._now(self.adviser, table.game), table.game)
-            return await self._think_in_time(lambda: table.values(at, agent))
+            agent = await self._agent(name, table.game)
+            return await self._think_in_time(lambda: work(agent))
         except TimeoutError:
             raise Refused(503, f"The search took longer than {THINKING:.0f} seconds; ask again.") from None
         finally:
@@ -390,7 +405,7 @@ class TableServer:
 
     async def _agent(self, name: str, game: Game) -> Agent:
         """An agent by its name here. Raises Refused where it is not offered, or does not play this game."""
-        if name not in (self.adviser, QUICK, QUICK_PLANS) and name not in self.offered(game):
+        if name not in (self.adviser, REVIEWER, QUICK, QUICK_PLANS) and name not in self.offered(game):
             raise Refused(400, f"{one_line(name)[:60]} is no agent that this server offers for {game.title}.")
         try:
             return await self.think(lambda: agent_of(self.own.get(name, name), game, num_threads=1))
