@@ -240,7 +240,7 @@ def _monte_carlo() -> Callable[..., Any]:
 
 
 def _card() -> Callable[..., Any]:
-    from .policies.card import card_agent
+    from .base.card import card_agent
 
     return card_agent
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.policies.card import CardAgent, Node, Section
+from backalley.agents.base.card import CardAgent, Node, Section
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backalley.agents.policies.card import CardAgent
+from backalley.agents.base.card import CardAgent
 from backalley.envs.core.drawing.pictures import letters
 from backalley.envs.core.drawing.pictures.canvas import Canvas
 

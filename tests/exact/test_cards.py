@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.agents.policies.card import CardAgent, card_agent
+from backalley.agents.base.card import CardAgent, card_agent
 from backalley.agents.registry import agent
 from backalley.benchmarks.cards.growing import StrategyCard, strategy_card
 from backalley.benchmarks.cards.page import HEIGHT, WIDTH, page

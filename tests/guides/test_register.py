@@ -189,5 +189,5 @@ def test_a_resumed_run_whose_module_is_another_by_now(nfsp: PhaseKind, tmp_path:
 def test_settings_are_shown_without_torch() -> None:
     code = "import sys, backalley\nfrom backalley.training.config import config, phases\nbackalley.register_phase\n"
     code += "config.settings()\nassert 'torch' not in sys.modules\n"
-    code += "assert {*phases.KINDS} == {'ppo', 'mmd', 'rollouts', 'attack', 'generation', 'plans'}"
+    code += "assert {*phases.KINDS} == {'ppo', 'mmd', 'rollouts', 'attack', 'generation', 'plans', 'fictitious_play'}"
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})

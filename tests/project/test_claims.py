@@ -83,7 +83,7 @@ def test_another_file_makes_another_page(tmp_path: Path) -> None:
     [
         (
             "<!-- results: weight exact_toy -->",
-            "wants results of kind 'weight'; there are: against, alone, attack, attention, beginnings",
+            "wants results of kind 'weight'; there are: against, alone, analysis, attack, attention, beginnings",
         ),
         ("<!-- results: exact exact_joke -->", "wants exact_joke of .*, where there is no such file"),
         ("<!-- results: exact -->", "has a results mark that is not of the form"),

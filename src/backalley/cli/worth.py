@@ -161,7 +161,7 @@ def card(
 ) -> None:
     """Find the smallest decision table of GAME that a person can carry. It loses at most --loses against best play. For
     games of one seat that `solve` solves."""
-    from backalley.agents.policies.card import CardAgent
+    from backalley.agents.base.card import CardAgent
     from backalley.benchmarks.cards.growing import strategy_card
     from backalley.benchmarks.cards.page import page
     from backalley.benchmarks.exact.agent_values import check_followed, read_solution

@@ -12,7 +12,7 @@ const READ = {
 
 class Game {
   constructor(about, made, wasm) {
-    Object.assign(this, about, made, { wasm, num_seats: about.layout.seats, title: about.layout.title, type: { seat_names: about.seat_names } });
+    Object.assign(this, about, made, { wasm, num_seats: about.layout.seats, title: about.layout.title, type: { seat_names: about.seat_names, reworded: (text) => text } });
     const { layout } = about;
     this.call = Object.fromEntries(layout.functions.map((one) => [one.name, wasm[one.symbol]]));
     let free = wasm.heap_base.value;

@@ -18,6 +18,7 @@ from backalley.agents.base.rule_based import BotAgent
 from backalley.benchmarks.matches import seeding
 from backalley.benchmarks.matches.sample import deal_keys
 from backalley.benchmarks.matches.seeding import Roots, Space, roots
+from backalley.envs.core.compile.tiering import Times
 from backalley.training.attack import attack as attacks
 from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.run import gate, logs, loop
@@ -156,7 +157,7 @@ def test_a_curve_changes_nothing(two: Path, tmp_path: Path) -> None:
 def test_points_come_at_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every so many seconds of training, and at the end of each phase."""
     clock = itertools.count()
-    monkeypatch.setattr("backalley.training.shared.phase.time.perf_counter", lambda: next(clock) / 2)
+    monkeypatch.setattr("backalley.training.shared.phase.times", lambda: Times(next(clock) / 2, 0.0))
     settings = {**TINY, "run.curve_every": 2}
     run = train(GAME, out=tmp_path / "run", seconds=3.5, config_overrides=settings).folder
     assert [point["seconds"] for point in points(run)] == [2, 3.5]

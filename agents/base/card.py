@@ -33,7 +33,7 @@ from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.record import places
 
-from ..base.agent import DirectAgent
+from .agent import DirectAgent
 
 Node = dict[str, Any]
 """`{"play": action}`, or `{"number", "least", "yes", "no"}`: whether a number of the observation is at least `least`,
