@@ -147,7 +147,7 @@ def _about(game: Game) -> dict[str, Any]:
         "seat_names": game.type.seat_names,
         "sides": game.sides,
         "agents": _agents(layout["functions"]),
-        "note": "Its trained player is too large for this page; backalley serve has it." if too_large else "",
+        "note": "Its trained player is too large for this page; the installed package has it." if too_large else "",
         "shown_as": list(words.values()),
         "secret": secret,
         "seen_as": [

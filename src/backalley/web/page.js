@@ -110,7 +110,7 @@ async function setup(game, given = {}, seats = []) {
     make("h2", {}, "Who sits where"), chairs.map((chair, seat) => labelled(about.seats[seat], chair)),
     gone.size ? make("p", { role: "status" }, `${[...gone].map((name) => (name === "policy" ? "The trained player" : name)).join(", ")} does not know these rules; ${called(best)} sits there instead.`) : null,
     dealing,
-    fields.length ? make("details", { open: open(false) }, make("summary", {}, "Rules that may be changed"), among(false)) : make("p", { className: "quiet" }, `By the game's usual rules; backalley serve can change them. ${about.note}`),
+    fields.length ? make("details", { open: open(false) }, make("summary", {}, "Rules that may be changed"), among(false)) : make("p", { className: "quiet" }, `The game has its usual rules here; the installed package can change them. ${about.note}`),
     fields.length ? make("details", { open: open(true) }, make("summary", {}, "For research: smaller games, rewards, observations"), among(true)) : null));
   if (held) main.querySelector(`[name="${held}"]`)?.focus();
 }
@@ -133,7 +133,7 @@ function furniture(id) {
     picture: part("div", "picture"), turn: part("p", "turn", { role: "status" }), end: part("div", "row end"),
     actions: part("div", "row"), choices: [],
     events: part("ol", ""), log: part("div", "events", { role: "log", tabIndex: 0, "aria-label": "What happened" }), asked: part("div", "", { role: "status" }),
-    help: make("p", { className: "quiet keys" }, "Click a card, or press its number; arrows and Enter work, too; h is a hint, u takes back."), note: part("p", "quiet"), rules: part("div", "rules"), again: button("Again", () => once(the.again, "Dealing ...", the.now.again), { className: "main" }),
+    help: make("p", { className: "quiet keys" }, "Click a card or a button, or press 1 to 9 for the first to the ninth choice; arrows and Enter work, too; h is a hint, u takes back."), note: part("p", "quiet"), rules: part("div", "rules"), again: button("Again", () => once(the.again, "Dealing ...", the.now.again), { className: "main" }),
     values: part("div", "", { "aria-live": "polite" }), seats: part("ul", "seats"), words: part("pre", ""), place: part("span", "quiet"),
     slider: part("input", "slider", { type: "range", min: 0, "aria-label": "Look back" }), eyes: part("select", "", { "aria-label": "Seen from" }),
     hint: button("Hint", () => { the.valued = true; attempt(() => values(the)); }), undo: button("Take back", () => agree(the, true)),
@@ -244,6 +244,7 @@ function offer(the, found, live) {
   the.choices = (live ? found.actions : []).map(([action, name], place) => {
     const one = drawn.get(action) ?? rest[rest.push(button(signs(name))) - 1];
     for (const [key, value] of Object.entries({ role: "button", "aria-label": spoken(name), tabindex: place ? -1 : 0 })) one.setAttribute(key, value);
+    if (!drawn.has(action) && place < 9) one.dataset.key = place + 1;
     one.onclick = () => act(the, action);
     return one;
   });
@@ -309,9 +310,10 @@ async function values(the) {
   the.values.replaceChildren(make("p", { className: "quiet" }, "Searching ..."));
   const found = await ask(`/api/tables/${the.id}/values?at=${at}`);
   if (the.now.at !== at) return;
+  the.choices[the.now.actions?.findIndex(([action]) => action === found.actions[0].action)]?.focus({ preventScroll: true });
   const amount = (value) => (value === null ? "not tried" : (value > 0 ? "+" : "") + value.toFixed(3));
   const valued = found.actions.some((one) => one.value !== null);
-  the.values.replaceChildren(make("p", {}, found.actions.length < 2 ? "The only choice is " : "The computer would choose ", make("b", {}, signs(found.actions[0].name)), valued || found.actions.length < 2 ? "." : ". It had nothing to compare it with."),
+  the.values.replaceChildren(make("p", {}, found.actions.length < 2 ? "The only choice is " : "The computer would choose ", make("b", {}, signs(found.actions[0].name)), "."),
     ...(valued || the.now.over ? [make("p", { className: "quiet" }, `What each choice gains on average, ± its standard error, as far as ${found.by} has seen ahead:`),
       make("table", { className: "values" }, found.actions.map((one, place) => make("tr", { className: place ? "" : "best" },
         make("td", {}, signs(one.name), one.taken ? " (played)" : "", place ? "" : " ✓"), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`))))] : []));
