@@ -37,7 +37,7 @@ def check_quick(game: Game) -> None:
     check_solvable(game, whole=True)
     if len(grouped_openings(game)) > _MOST_GROUPS:
         raise Unsolvable(
-            f"{game.name} has too many openings to be solved again and again; `backalley exact` solves it."
+            f"{game.name} has too many openings to be solved again and again; `backalley solve` solves it."
         )
 
 
