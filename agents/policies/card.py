@@ -6,7 +6,7 @@ is data alone: what a file holds passes the gate before anybody uses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from backalley.envs.core.files.gate import (
 )
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.rules.record import places
+from backalley.envs.core.rules.record import Place, places
 
 from ..base.agent import DirectAgent
 
@@ -42,6 +42,7 @@ Section = dict[str, Any]
 """`{"legal": actions, "rules": nodes}`; the first node is where to begin."""
 KIND = "strategy_card"
 _MOST = 1000
+_SUITS = ["clubs", "diamonds", "hearts", "spades"]
 _PLACE = Whole(0, 10**6)
 _NODE = Either(({"play": _PLACE}, {"number": _PLACE, "least": Number(), "yes": _PLACE, "no": _PLACE}))
 _SECTION = {"legal": ListOf(_PLACE, _MOST), "rules": ListOf(_NODE, _MOST)}
@@ -86,11 +87,16 @@ class CardAgent(DirectAgent):
     def words(self) -> list[str]:
         """The card in words, a rule a line."""
         assert self.game is not None
-        names = number_names(self.game)
+        names, flags = number_names(self.game), _flags(self.game)
+
+        def asked(node: Node) -> str:
+            name, least = names[node["number"]], node["least"]
+            return name if flags[node["number"]] and 0 < least <= 1 else f"{name} at least {least:g}"
+
         lines = list[str]()
         for section in self.sections:
             lines.append(f"Of {', '.join(map(self.game.action_str, section['legal']))}:")
-            lines += _said(self.game, names, section["rules"], 0, 1)
+            lines += _said(self.game, asked, section["rules"], 0, 1)
         return lines
 
     def meanings(self) -> list[str]:
@@ -107,23 +113,45 @@ class CardAgent(DirectAgent):
 
 def number_names(game: Game) -> list[str]:
     """Return a name for every number of the flat observation: its field, and where the field has several, which."""
-    names = list[str]()
+    found = list[str]()
     for name, place in places(game.type.Observation, game.options).items():
+        axes = _entries(game, name, place)
         for index in np.ndindex(place.shape):
-            which = ", ".join(str(one + 1) for one, size in zip(index, place.shape, strict=True) if size > 1)
-            names.append(f"{name.replace('_', ' ')}{f' ({which})' if which else ''}")
-    return names
+            which = ", ".join(axis[one] for axis, one in zip(axes, index, strict=True) if len(axis) > 1)
+            found.append(f"{name.replace('_', ' ')}{f' ({which})' if which else ''}")
+    return found
 
 
-def _said(game: Game, names: list[str], rules: list[Node], at: int, depth: int) -> Iterator[str]:
+def _flags(game: Game) -> list[bool]:
+    """Whether each number of the flat observation is 0 or 1, so that its name alone asks for 1."""
+    declared = places(game.type.Observation, game.options).values()
+    return [
+        one.code[0] in "iu" and (one.low, one.high) == (0, 1) for one in declared for _ in range(one.start, one.stop)
+    ]
+
+
+def _entries(game: Game, name: str, place: Place) -> list[list[str]]:
+    """What a field's entries are called, axis by axis."""
+    declared = game.type.entries.get(name, ())
+    axes: list[Sequence[str]] = [()] * (len(place.shape) - len(declared)) + [*declared]
+    if place.suits is not None and not axes[place.suits] and place.high == 1:  # other bounds: a list of numbers
+        size = place.shape[place.suits]
+        axes[place.suits] = _SUITS if size <= len(_SUITS) + 1 else [game.card_name(card) for card in range(size)]
+    return [
+        [*axis[:size], *(str(one + 1) for one in range(len(axis), size))]
+        for axis, size in zip(axes, place.shape, strict=True)
+    ]
+
+
+def _said(game: Game, asked: Callable[[Node], str], rules: list[Node], at: int, depth: int) -> Iterator[str]:
     node, indent = rules[at], "  " * depth
     if "play" in node:
         yield f"{indent}{game.action_str(node['play'])}"
         return
-    yield f"{indent}{names[node['number']]} at least {node['least']:g}:"
-    yield from _said(game, names, rules, node["yes"], depth + 1)
+    yield f"{indent}{asked(node)}:"
+    yield from _said(game, asked, rules, node["yes"], depth + 1)
     yield f"{indent}otherwise:"
-    yield from _said(game, names, rules, node["no"], depth + 1)
+    yield from _said(game, asked, rules, node["no"], depth + 1)
 
 
 def _follow(

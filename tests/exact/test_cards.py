@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backalley.agents.policies.card import CardAgent, card_agent
+from backalley.agents.policies.card import CardAgent, card_agent, number_names
 from backalley.agents.registry import agent
 from backalley.benchmarks.cards.growing import StrategyCard, strategy_card
 from backalley.benchmarks.cards.page import HEIGHT, WIDTH, page
 from backalley.benchmarks.exact.agent_values import agent_values
 from backalley.envs.core.files.gate import CHECK, with_checksum
 from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.catalogue import game_names
 from tests.exact.test_agent_values import ALONE, SOLUTION
 
 BACKHAND = game_of("backhand")
@@ -117,3 +118,26 @@ def test_the_page_is_of_size_a6_and_says_what_the_card_says() -> None:
     assert f'viewBox="0 0 {WIDTH} {HEIGHT}"' in drawn
     assert all(line in drawn for line in card.words())
     assert pytest.approx(105 / 148, abs=0.002) == WIDTH / HEIGHT
+
+
+def test_every_number_of_every_game_has_a_name_of_its_own() -> None:
+    for name in game_names():
+        game = game_of(name)
+        names = number_names(game)
+        assert len(names) == len({*names}) == game.observation_size, name
+
+
+@pytest.mark.parametrize(
+    ("game", "said"),
+    [
+        ("backhand", {"left (value 3)", "hand type (push)", "total"}),
+        ("missouri_city", {"total (mine)", "hand (opponent's, card 2)"}),
+        ("pitch", {"trump (not yet known)", "hand (QH)", "void (2, spades)", "bids (1, pass)"}),
+    ],
+)
+def test_names_say_which_entry_a_number_is(game: str, said: set[str]) -> None:
+    assert said <= {*number_names(game_of(game))}
+
+
+def test_a_number_that_is_0_or_1_is_asked_for_by_its_name_alone() -> None:
+    assert CardAgent(BACKHAND, SECTIONS).words()[1] == "  to act:"
