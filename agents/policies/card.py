@@ -33,7 +33,7 @@ from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.record import Place, places
 
-from ..base.agent import DirectAgent
+from ..base.agent import Agent, DirectAgent, answer, check_view
 
 Node = dict[str, Any]
 """`{"play": action}`, or `{"number", "least", "yes", "no"}`: whether a number of the observation is at least `least`,
@@ -46,19 +46,28 @@ _SUITS = ["clubs", "diamonds", "hearts", "spades"]
 _PLACE = Whole(0, 10**6)
 _NODE = Either(({"play": _PLACE}, {"number": _PLACE, "least": Number(), "yes": _PLACE, "no": _PLACE}))
 _SECTION = {"legal": ListOf(_PLACE, _MOST), "rules": ListOf(_NODE, _MOST)}
-_CARD = {"kind": OneOf([KIND]), **OF_A_GAME, "sections": ListOf(_SECTION, _MOST), CHECK: Optional(Text(64))}
+_CARD = {
+    "kind": OneOf([KIND]),
+    **OF_A_GAME,
+    "sections": ListOf(_SECTION, _MOST),
+    "base": Optional(Text(200)),
+    CHECK: Optional(Text(64)),
+}
 
 
 class CardAgent(DirectAgent):
     """Plays by a card: at each set of legal actions by its section's rules. Where the card has no section, as at forced
-    actions, it plays the first legal action."""
+    actions, its base plays, or the first legal action where it has none."""
 
-    is_deterministic = True
-
-    def __init__(self, game: Game, sections: list[Section], name: str = "card") -> None:
-        """Raises ValueError, in a clause, for sections that are not of this game."""
-        self.name, self.game, self.sections = name, game, sections
-        self.identity = sections
+    def __init__(
+        self, game: Game, sections: list[Section], name: str = "card", base: tuple[str, Agent] | None = None
+    ) -> None:
+        """`base` is an agent under the name by which `agent` finds it again. Raises ValueError, in a clause, for
+        sections that are not of this game."""
+        self.name, self.game, self.sections, self.base = name, game, sections, base
+        self.identity = [sections, base and base[0], base and base[1].identity]
+        self.is_deterministic = base is None or base[1].is_deterministic
+        self.reads_events = base is not None and base[1].reads_events
         for section in sections:
             _check(game, section)
 
@@ -70,8 +79,23 @@ class CardAgent(DirectAgent):
     def choose(
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
-        """Return the card's action for each row."""
-        actions: npt.NDArray[np.int64] = action_mask.argmax(1).astype(np.int64)
+        """Return the card's action for each row; the first legal one where it has no section."""
+        actions = self._chosen(observation, action_mask)
+        return np.where(actions < 0, action_mask.argmax(1), actions)
+
+    def act(self, view: Any, action_mask: npt.ArrayLike | None = None, *, key: npt.ArrayLike | None = None) -> Any:
+        """Return one legal action for each table of a View; see `DirectAgent.act`. A base needs a View."""
+        if self.base is None:
+            return super().act(view, action_mask, key=key)
+        check_view(self, view, action_mask)
+        actions = self._chosen(view.observation, view.action_mask)
+        if len(rest := np.flatnonzero(actions < 0)):
+            actions[rest] = answer(self.base[1], view.only(rest))
+        return actions
+
+    def _chosen(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+        """The card's action for each row; -1 where it has no section."""
+        actions = np.full(len(action_mask), -1)
         for section in self.sections:
             legal = np.zeros(action_mask.shape[1], bool)
             legal[section["legal"]] = True
@@ -82,7 +106,8 @@ class CardAgent(DirectAgent):
         """The card as its file holds it."""
         assert self.game is not None
         about = {"game": self.game.name, "version": self.game.version, "options": self.game.option_values}
-        return with_checksum({"kind": KIND, **about, "sections": self.sections})
+        base = {} if self.base is None else {"base": self.base[0]}
+        return with_checksum({"kind": KIND, **about, "sections": self.sections, **base})
 
     def words(self) -> list[str]:
         """The card in words, a rule a line."""
@@ -186,14 +211,16 @@ def _check(game: Game, section: Section) -> None:
             raise InvalidValue(f"rule {place} reads number {node['number']}; seats see {game.observation_size}")
 
 
-def card_agent(game: Game, file: str, *more: str) -> CardAgent:
-    """Return the agent of a card's file. Raises OSError, and ValueError for a file that is no card of this game."""
+def card_agent(game: Game, file: str, *more: str, based_on: Callable[[Game, str], Agent]) -> CardAgent:
+    """Return the agent of a card's file; `based_on` makes the agent of its base's name, and refuses, by ValueError in a
+    clause, what a file may not name. Raises OSError, and ValueError for a file that is no card of this game."""
     path = Path(":".join([file, *more]))
     try:
         found = read_json(path)
         pass_gate(found, _CARD)
         made_for = game_in(pass_checksum(found))
-        made = CardAgent(made_for, found["sections"], f"card:{path.stem}")
+        base = (found["base"], based_on(made_for, found["base"])) if "base" in found else None
+        made = CardAgent(made_for, found["sections"], f"card:{path.stem}", base)
     except ValueError as error:
         raise InvalidValue(f"{one_line(str(path))} cannot be played as a strategy card: {error}.") from None
     if made_for != game:
