@@ -29,7 +29,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, did_you_mean, one_line
+from backalley.console.errors import BackAlleyError, InvalidType, InvalidValue, did_you_mean, one_line, shortly
 from backalley.envs.core.game import arguments
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
@@ -242,7 +242,19 @@ def _monte_carlo() -> Callable[..., Any]:
 def _card() -> Callable[..., Any]:
     from .base.card import card_agent
 
-    return card_agent
+    def card(game: Game, file: str, *more: str) -> Agent:
+        return card_agent(game, file, *more, based_on=card_base)
+
+    return card
+
+
+def card_base(game: Game, name: str) -> Agent:
+    """Return the agent that plays where a card of the game does not decide: one of `named`, since a file may choose no
+    other. Raises ValueError, in a clause."""
+    known = [one for one in named(game) if one != "human"]
+    if name not in known:
+        raise InvalidValue(f"its base is {shortly(name)}; it takes one of {', '.join(known)}")
+    return agent(name, game)
 
 
 def _sb3(game: Game, file: str, *more: str) -> Agent:

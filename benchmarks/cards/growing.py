@@ -3,13 +3,14 @@ own, until the card's exact value is near enough to that of best play."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from backalley.agents.base.agent import Agent
 from backalley.agents.base.card import CardAgent, Node, Section
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
@@ -24,7 +25,7 @@ MOST_LEAVES = 40
 _MOST_RULES = 400
 """Rules of a tree before those after which all leaves play alike are left out."""
 _ROUNDS, _ROUNDING = 4, 1e-9
-_ERRORS = 1.96
+ERRORS = 1.96
 """Standard errors that are added to a loss before it is compared with what is allowed."""
 Progress = Callable[[int, int], None]
 
@@ -38,6 +39,11 @@ class Size(NamedTuple):
     """How much less than best play it returns."""
     error: float
     """Its standard error is at most this; 0 where it is exact."""
+
+    @property
+    def upper(self) -> float:
+        """The upper end of its 95 % interval, without what sums of rounded numbers add."""
+        return self.loss + ERRORS * self.error - 1e-12
 
 
 def _curve(files: Files) -> Iterator[Line]:
@@ -58,21 +64,27 @@ class StrategyCard(OfGame, kind="card", heading="Strategy cards", tables={"card"
     """The smallest card found that loses no more than was asked, and those below it."""
 
     best_return: float
+    """Of best play, or of the agent."""
     deals: int
     loses: float
     least: float
     sections: list[Section]
     curve: list[Size]
+    agent: str = ""
+    """The agent whose play it was made of; "" for best play."""
+    base: str = ""
+    """The agent that plays where the card does not decide; "" where it has none."""
 
     @property
     def title(self) -> str:
         """What the card loses."""
         last = self.curve[-1]
-        how = f" (standard error at most {last.error:.1g})" if last.error else ", exactly"
-        return f"{super().title}: {last.leaves} leaves lose {last.loss:.6f} of {self.best_return:+.6f}{how}."
+        how = f" ± {ERRORS * last.error:.2g} (95 %)" if last.error else " exactly"
+        of = f" of {self.agent}'s" if self.agent else " of best play's"
+        return f"{super().title}: {last.leaves} leaves lose {last.loss:.6f}{how}{of} {self.best_return:+.6f}."
 
 
-class _Positions(NamedTuple):
+class Positions(NamedTuple):
     """Decisions with more than one legal action, one a row."""
 
     observation: npt.NDArray[Any]
@@ -100,7 +112,7 @@ def strategy_card(
     """
     if not loses >= 0:
         raise InvalidValue(f"loses is {loses}; it is how much less than best play the card may return: 0 or more.")
-    best, found, card = BestPlay(game), list[_Positions](), None
+    best, found, card = BestPlay(game), list[Positions](), None
     for number in range(_ROUNDS):
 
         def tell(done: int, number: int = number) -> None:
@@ -108,13 +120,13 @@ def strategy_card(
                 progress(done + number * deals, _ROUNDS * deals)
 
         found.append(_met(best, card, deals, seed + number * deals, tell))
-        cards = _grown(game, _Positions(*map(np.concatenate, zip(*found, strict=True))), loses / 2 * deals * len(found))
+        cards = grown(game, joined(found), loses / 2 * deals * len(found))
         worths = agent_values(game, cards, solution, least=least)
         curve = [
             Size(one.size, worths.gap(worth), worth.error) for one, worth in zip(cards, worths.agents, strict=True)
         ]
         for place, (one, size) in enumerate(zip(cards, curve, strict=True)):
-            if size.loss + _ERRORS * size.error <= loses + 1e-12:  # sums of rounded numbers
+            if size.upper <= loses:
                 return StrategyCard(
                     **of_game(game, __file__),
                     best_return=solution.best_return,
@@ -125,13 +137,25 @@ def strategy_card(
                     curve=curve[: place + 1],
                 )
         card = cards[-1]
-    raise InvalidValue(
+    raise no_card(game, loses, curve)
+
+
+def no_card(game: Game, loses: float, curve: Sequence[Size]) -> InvalidValue:
+    """Return the error for a game of which no card is near enough."""
+    best = min(curve, key=lambda one: one.upper)
+    known = f" ± {ERRORS * best.error:.2g}" if best.error else ""
+    return InvalidValue(
         f"No card of {game.name} with at most {MOST_LEAVES} leaves loses at most {loses:g}: the best found loses "
-        f"{min(one.loss for one in curve):.6f}. Allow more (loses), or give more deals."
+        f"{best.loss:.6f}{known}. Allow more (loses), or give more deals."
     )
 
 
-def _met(best: BestPlay, card: CardAgent | None, deals: int, seed: int, tell: Callable[[int], None]) -> _Positions:
+def joined(found: Sequence[Positions]) -> Positions:
+    """Return several positions as one."""
+    return Positions(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def _met(best: BestPlay, card: CardAgent | None, deals: int, seed: int, tell: Callable[[int], None]) -> Positions:
     """The decisions of some deals, played by a card, or by best play."""
     game, shown, masks, regrets = best.game, list[Any](), list[Any](), list[Any]()
     env = game.make()
@@ -151,7 +175,7 @@ def _met(best: BestPlay, card: CardAgent | None, deals: int, seed: int, tell: Ca
         tell(deal + 1)
     if not shown:
         raise InvalidValue(f"In {deals:,} deals of {game.name} there was nothing to decide; give more deals.")
-    return _Positions(np.array(shown), np.array(masks), np.array(regrets))
+    return Positions(np.array(shown), np.array(masks), np.array(regrets))
 
 
 class _Split(NamedTuple):
@@ -173,8 +197,9 @@ class _Leaf(NamedTuple):
     split: _Split
 
 
-def _grown(game: Game, met: _Positions, loses: float) -> list[CardAgent]:
-    """Cards of growing size, from one leaf a section to the first that loses so little at all these positions."""
+def grown(game: Game, met: Positions, loses: float, base: tuple[str, Agent] | None = None) -> list[CardAgent]:
+    """Return cards of growing size, from one leaf a section to the first that loses so little at all these positions or
+    has MOST_LEAVES; `base` is that of `CardAgent`."""
     masks, which = np.unique(met.mask, axis=0, return_inverse=True)
     sections, leaves = list[Section](), list[_Leaf]()
 
@@ -188,7 +213,7 @@ def _grown(game: Game, met: _Positions, loses: float) -> list[CardAgent]:
         sections.append({"legal": np.flatnonzero(mask).tolist(), "rules": [leaf(section, 0, rows)]})
     cards, lost = list[CardAgent](), np.inf
     for _ in range(_MOST_RULES):
-        card = CardAgent(game, [{**one, "rules": _pruned(one["rules"])} for one in sections])
+        card = CardAgent(game, [{**one, "rules": _pruned(one["rules"])} for one in sections], base=base)
         if card.size > MOST_LEAVES:
             break
         if (now := _lost(card, met)) < lost:
@@ -220,7 +245,7 @@ def _pruned(rules: list[Node]) -> list[Node]:
     return found
 
 
-def _divide(rules: list[Node], old: _Leaf, met: _Positions, leaf: Callable[..., Node]) -> None:
+def _divide(rules: list[Node], old: _Leaf, met: Positions, leaf: Callable[..., Node]) -> None:
     """Put a leaf's best rule in its place, with two leaves after it."""
     yes = met.observation[old.rows, old.split.number] >= old.split.least
     first = len(rules)
@@ -230,13 +255,13 @@ def _divide(rules: list[Node], old: _Leaf, met: _Positions, leaf: Callable[..., 
         rules.append(leaf(old.section, place, rows))
 
 
-def _lost(card: CardAgent, met: _Positions) -> float:
+def _lost(card: CardAgent, met: Positions) -> float:
     """What a card loses at all positions."""
     actions = card.choose(met.observation, met.mask, np.zeros(len(met.mask), np.uint64))
     return float(met.regret[np.arange(len(actions)), actions].sum())
 
 
-def _best_split(met: _Positions, rows: npt.NDArray[np.int64], legal: npt.NDArray[np.int64]) -> _Split:
+def _best_split(met: Positions, rows: npt.NDArray[np.int64], legal: npt.NDArray[np.int64]) -> _Split:
     """The rule that makes a leaf lose least or, where none gains at once, parts its positions best."""
     shown, regret = met.observation[rows], met.regret[rows][:, legal]
     found, whole = _Split(0.0, 0.0, 0, 0.0), regret.sum(0)

@@ -15,6 +15,8 @@ from .bot import BOTS
 from .observation import Observation
 from .state import NUM_ACTIONS, Options, State, check, pack_size, shoe_size
 
+_HANDS, _VALUES = ("Player hand", "Banker hand"), [str(value) for value in range(10)]
+
 GAME = GameType(
     module=__name__,
     name="baccarat",
@@ -36,6 +38,14 @@ GAME = GameType(
     table=text.table,
     action_told=text.action_told,
     piles=text.piles,
+    entries={
+        "phase": [("betting", "Player hand", "Banker hand", "cards turned up")],
+        "hand": [_HANDS, ("first", "second"), _VALUES],
+        "total": [_HANDS, _VALUES],
+        "third": [(*_VALUES, "stood")],
+        "remaining": [_VALUES],
+        "bet": [("none", "PLAYER", "BANK", "TIE")],
+    },
     events=events.EVENTS,
     private=("hand", "total", "remaining", "bet", "stake"),
     stock=events.stock,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..backhand_series import enumeration
 from ..backhand_series.state import NUM_ACTIONS, PACK
+from ..backhand_series.text import ENTRIES
 from ..core.compile.interfaces import Kernels
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
@@ -37,6 +38,7 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
+    entries=ENTRIES,
     events=EVENTS,
     stock=enumeration.stock,
     deck_size=lambda options: PACK,

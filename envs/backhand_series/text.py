@@ -7,7 +7,21 @@ from typing import TypeGuard
 
 from ..core.rules import cards
 from ..core.rules.table import Pile, Table, laid_out, pile, place
-from .state import ACTION_NAMES, DealerState, HandOptions, HandState, HandType, Method, Verdict
+from .state import ACTION_NAMES, HAND_SIZE, TEN, DealerState, HandOptions, HandState, HandType, Method, Verdict
+
+_SEATS = "mine", "opponent's"
+_CARDS = [f"card {number}" for number in range(1, HAND_SIZE + 1)]
+ENTRIES: Mapping[str, Sequence[Sequence[str]]] = {
+    **dict.fromkeys(("to_act", "total", "player_total", "draws", "initial_value", "pushes", "success"), (_SEATS,)),
+    **dict.fromkeys(("next_show", "dealer_total", "ahead", "dealt_first", "games_won"), (_SEATS,)),
+    "hand": [_SEATS, _CARDS],
+    "hand_type": [_SEATS, ("low", "play", "push")],
+    "method": [_SEATS, ("bust", "five cards", "push", "backhand", "stand")],
+    "verdict": [_SEATS, ("win", "tie", "loss")],
+    "left": [[f"value {number}" for number in range(1, TEN)]],
+    "show": [_CARDS],
+}
+"""What the entries of the observations' fields are called; a field that a game lacks counts for nothing."""
 
 
 def action_str(options: HandOptions, action: int) -> str:

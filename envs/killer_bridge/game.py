@@ -42,6 +42,7 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
+    entries={"trump": [("clubs", "diamonds", "hearts", "spades", "none")]},
     events=EVENTS,
     private=("hand",),
     phases={"bid": range(PLAY), "play": range(PLAY, NUM_ACTIONS)},

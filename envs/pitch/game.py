@@ -39,6 +39,11 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
+    entries={
+        "trump": [("clubs", "diamonds", "hearts", "spades", "not yet known")],
+        "phase": [("bidding", "playing", "naming trump")],
+        "bids": [("none yet", "pass", "2", "3", "4", "5")],
+    },
     events=EVENTS,
     private=("hand",),
     phases={"bid": range(PLAY), "play": range(PLAY, NUM_ACTIONS)},

@@ -45,6 +45,12 @@ GAME = GameType(
     action_str=text.action_str,
     table=text.table,
     piles=text.piles,
+    entries={
+        "total": [("least", "best")],
+        "trades": [("first card", "five figures", "fifteen")],
+        "status": [("wait", "act", "stood", "bust", "royal", "out")],
+        "phase": [("declaring", "punters' turns", "banker's turn", "offering the bank", "choosing the deposit")],
+    },
     events=events.EVENTS,
     private=("hand", "first_card", "discards", "total", "trades"),
     stock=events.stock,

@@ -147,6 +147,9 @@ class Declaration(Generic[OptionsT]):
     environment calls it when an episode begins, after each deal and at the end, so nothing in it may change between two
     deals; batches call it only at the end."""
 
+    entries: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    """Names for the entries of Observation's fields, as strategy cards print them: by field, a list for each of its
+    last axes. An entry without a name is called by its number from 1; axes over suits or cards (`suits`) have names."""
     phases: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Actions by the name of their phase, each in one: an agent may be named for each (`bid=bot,play=random`). A
     decision belongs to the first phase that has a legal action. Empty: the game has one phase."""

@@ -30,6 +30,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
+    from backalley.benchmarks.cards.growing import StrategyCard
     from backalley.envs.core.game.game import Game
 
 
@@ -135,7 +136,21 @@ def variants(
 
 @click.command()
 @of_a_game
-@click.option("--loses", type=Amount(min=0), default=0.001, help="How much less than best play the card may return.")
+@click.option("--loses", type=Amount(min=0), default=0.001, help="How much less the card may return.")
+@click.option(
+    "--from",
+    "like",
+    default="exact",
+    metavar="exact|AGENT",
+    help="Whose play it comes near to: best play's, by default.",
+)
+@click.option(
+    "--actions",
+    cls=Special,
+    default="",
+    metavar="PHASE|REGEX",
+    help="With --from AGENT: a card for decisions among these actions; AGENT plays the rest.",
+)
 @click.option("--deals", cls=Special, type=click.IntRange(1), default=5000, help="Deals whose positions it is made of.")
 @click.option("--least", cls=Special, type=Amount(0, 1), default=0.0, help="Positions rarer than this are sampled.")
 @click.option(
@@ -151,6 +166,8 @@ def variants(
 def card(
     game: Game,
     loses: float,
+    like: str,
+    actions: str,
     deals: int,
     least: float,
     best: Path | None,
@@ -159,30 +176,45 @@ def card(
     seed: int,
     path: Path | None,
 ) -> None:
-    """Find the smallest decision table of GAME that a person can carry. It loses at most --loses against best play. For
-    games of one seat that `solve` solves."""
+    """Find the smallest decision table of GAME that a person can carry. It loses at most --loses against best play, in
+    games of one seat that `solve` solves; or against an agent that sits in its place, in any game."""
     from backalley.agents.base.card import CardAgent
-    from backalley.benchmarks.cards.growing import strategy_card
     from backalley.benchmarks.cards.page import page
-    from backalley.benchmarks.exact.agent_values import check_followed, read_solution
-    from backalley.benchmarks.exact.exact import solve
 
-    check_followed(game)
     check_place(path)
     check_place(save)
     if svg is not None:
         check_picture(svg)
-    if best is None:
-        with progress_bar("openings") as progress:
-            solution = solve(game, progress=progress)
+    if like == "exact":
+        if actions:
+            raise click.UsageError("--actions takes an agent for the rest; give --from AGENT, too.")
+        found = _exact_card(game, best, loses=loses, deals=deals, least=least, seed=seed)
     else:
-        solution = read_solution(best, game)
-    with progress_bar("deals") as progress:
-        found = strategy_card(game, solution, loses=loses, deals=deals, least=least, seed=seed, progress=progress)
-    made = CardAgent(game, found.sections)
+        from backalley.agents.registry import card_base
+        from backalley.benchmarks.cards.imitating import card_of_agent
+
+        with progress_bar("deals") as progress:
+            found = card_of_agent(game, like, loses=loses, deals=deals, actions=actions, seed=seed, progress=progress)
+    made = CardAgent(game, found.sections, base=(found.base, card_base(game, found.base)) if found.base else None)
     click.echo("\n".join([*made.words(), "", *made.meanings(), ""]))
     if save is not None:
         write_bytes(save, json.dumps(made.to_json(), indent=1).encode())
     if svg is not None:
         write_picture(svg, page(made, found.title), 2)
     finish(found, path)
+
+
+def _exact_card(game: Game, best: Path | None, **settings: Any) -> StrategyCard:
+    """The card of best play, whose return comes from a file, or is found now."""
+    from backalley.benchmarks.cards.growing import strategy_card
+    from backalley.benchmarks.exact.agent_values import check_followed, read_solution
+    from backalley.benchmarks.exact.exact import solve
+
+    check_followed(game)
+    if best is None:
+        with progress_bar("openings") as progress:
+            solution = solve(game, progress=progress)
+    else:
+        solution = read_solution(best, game)
+    with progress_bar("deals") as progress:
+        return strategy_card(game, solution, progress=progress, **settings)
