@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 from backalley.envs.core.game.game import Game
 
@@ -14,7 +15,7 @@ from ..exact.walk import TooLarge
 
 NOT_EXACT = (Unsolvable, TooLarge)
 """What `value_of` raises."""
-_MOST_SETS = 4_000_000
+MOST_SETS = 4_000_000
 """Information sets of a game whose equilibrium takes seconds."""
 
 _MOST_GROUPS = 20
@@ -22,14 +23,14 @@ _MOST_GROUPS = 20
 
 
 @functools.lru_cache(maxsize=1)
-def value_of(game: Game, num_threads: int = 1) -> Bounds:
+def value_of(game: Game, num_threads: int = 1, most: int = MOST_SETS) -> Bounds:
     """Return bounds of what seat 0 gains: at best play in a game of one seat, where they are equal, else in
-    equilibrium. Raises Unsolvable, TooLarge."""
+    equilibrium, if there are at most about `most` information sets. Raises Unsolvable, TooLarge."""
     if game.num_seats == 1:
         check_quick(game)
         value = solve(game, num_threads=num_threads).best_return
         return Bounds(value, value)
-    return find_equilibrium(game, progress=_still_small).value
+    return find_equilibrium(game, progress=no_more_than(most)).value
 
 
 def check_quick(game: Game) -> None:
@@ -41,6 +42,11 @@ def check_quick(game: Game) -> None:
         )
 
 
-def _still_small(found: int, most: int) -> None:
-    if found > _MOST_SETS:
-        raise TooLarge(f"There are more than {_MOST_SETS:,} information sets; that takes too long here.")
+def no_more_than(most: int) -> Callable[[int, int], None]:
+    """Return what ends a walk, by TooLarge, soon after it has found `most` information sets."""
+
+    def check(found: int, _: int) -> None:
+        if found > most:
+            raise TooLarge(f"There are more than {most:,} information sets; that takes too long here.")
+
+    return check

@@ -6,11 +6,12 @@ import importlib.util
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 
 from backalley.console.errors import InvalidValue
-from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.game import Game, GameType
 
 from ..exact.exact import Unsolvable, solve
 from ..figures import stats
@@ -47,14 +48,17 @@ def figures(
         left_out.append(f"Exact values and fair pay: {error}")
 
 
+def odds_module(game: GameType) -> ModuleType | None:
+    """Return the odds.py beside a game's game.py, if there is one."""
+    name = f"{game.module.rpartition('.')[0]}.odds"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
 def _bets(game: Game, left_out: list[str]) -> Iterator[Figure]:
     """Exact edges of single bets, where the game's odds.py has `edges`."""
-    module = f"{game.type.module.rpartition('.')[0]}.odds"
-    if importlib.util.find_spec(module) is None:
-        return
+    edges = getattr(odds_module(game.type), "edges", lambda _: ())
     try:
-        found = importlib.import_module(module)
-        for words, edge in found.edges(game) if hasattr(found, "edges") else ():
+        for words, edge in edges(game):
             yield exactly("house", words, "any", float(edge))
     except InvalidValue as error:
         left_out.append(f"Edges of bets: {error}")

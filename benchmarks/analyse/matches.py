@@ -16,7 +16,7 @@ from .figure import Figure, derived, estimated
 
 LEVEL = 0.2
 """One level of skill, in standard deviations of a match's return."""
-_POWER = 1.959964 + 0.841621
+_POWER = stats.NORMAL + 0.841621
 """Normal quantiles: a test at 5 % that finds a lead in 80 of 100 samples."""
 
 

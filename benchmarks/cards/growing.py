@@ -20,13 +20,12 @@ from ..exact.best_play import BestPlay
 from ..exact.exact import Solution
 from ..figures.formatting import Line, options, title
 from ..figures.result_kinds import Files, OfGame, of_game
+from ..figures.stats import NORMAL
 
 MOST_LEAVES = 40
 _MOST_RULES = 400
 """Rules of a tree before those after which all leaves play alike are left out."""
 _ROUNDS, _ROUNDING = 4, 1e-9
-ERRORS = 1.96
-"""Standard errors that are added to a loss before it is compared with what is allowed."""
 Progress = Callable[[int, int], None]
 
 
@@ -43,7 +42,7 @@ class Size(NamedTuple):
     @property
     def upper(self) -> float:
         """The upper end of its 95 % interval, without what sums of rounded numbers add."""
-        return self.loss + ERRORS * self.error - 1e-12
+        return self.loss + NORMAL * self.error - 1e-12
 
 
 def _curve(files: Files) -> Iterator[Line]:
@@ -79,7 +78,7 @@ class StrategyCard(OfGame, kind="card", heading="Strategy cards", tables={"card"
     def title(self) -> str:
         """What the card loses."""
         last = self.curve[-1]
-        how = f" ± {ERRORS * last.error:.2g} (95 %)" if last.error else " exactly"
+        how = f" ± {NORMAL * last.error:.2g} (95 %)" if last.error else " exactly"
         of = f" of {self.agent}'s" if self.agent else " of best play's"
         return f"{super().title}: {last.leaves} leaves lose {last.loss:.6f}{how}{of} {self.best_return:+.6f}."
 
@@ -143,7 +142,7 @@ def strategy_card(
 def no_card(game: Game, loses: float, curve: Sequence[Size]) -> InvalidValue:
     """Return the error for a game of which no card is near enough."""
     best = min(curve, key=lambda one: one.upper)
-    known = f" ± {ERRORS * best.error:.2g}" if best.error else ""
+    known = f" ± {NORMAL * best.error:.2g}" if best.error else ""
     return InvalidValue(
         f"No card of {game.name} with at most {MOST_LEAVES} leaves loses at most {loses:g}: the best found loses "
         f"{best.loss:.6f}{known}. Allow more (loses), or give more deals."

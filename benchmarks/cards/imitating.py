@@ -19,9 +19,10 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 
 from ..figures.result_kinds import of_game
+from ..figures.stats import NORMAL
 from ..matches.sample import LineUp, Sample, Series, deal_keys
 from ..matches.seeding import Roots, Space, roots
-from .growing import ERRORS, MOST_LEAVES, Positions, Size, StrategyCard, grown, joined, no_card
+from .growing import MOST_LEAVES, Positions, Size, StrategyCard, grown, joined, no_card
 
 _ROUNDS = 2
 """Positions are met by the agent's own play, and then by the best card's, too."""
@@ -116,7 +117,7 @@ class _Field:
         if seed not in self.alone:
             self.alone[seed] = self._sample([self.player, *others], seed)
         lead = self.alone[seed].lead(self._sample([card, *others], seed), self.game)
-        return Size(card.size, lead["mean"], (lead["high"] - lead["low"]) / 2 / ERRORS)
+        return Size(card.size, lead["mean"], (lead["high"] - lead["low"]) / 2 / NORMAL)
 
     def mean(self, seed: int) -> float:
         """What the agent returns in its own place."""

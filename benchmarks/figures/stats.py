@@ -23,6 +23,8 @@ FEW = 40
 """From this number of events on, Student's t has its stated coverage, however skewed they are."""
 _LIMIT = 10**9
 """Degrees of freedom at which Student's t is the normal distribution."""
+NORMAL = 1.959964
+"""Standard errors to each end of a 95 % interval, where the error is not estimated from a few deals."""
 TIED = 1e-6
 """Returns closer than this are a tie: they are sums of 32-bit numbers."""
 

@@ -12,15 +12,16 @@ from backalley.agents.base.agent import Agent, View
 from backalley.agents.registry import agent
 from backalley.envs.core.game.game import Game
 
+from ..analyse import bounds
 from ..exact.best_play import BestPlay
-from ..exact.exact import solve
+from ..exact.equilibrium import WITHIN
+from ..exact.exact import check_solvable
 from ..exact.solver import Solver
-from ..exact.walk import TooLarge, count_information_sets
 from ..matches.evaluate import evaluate
 
 MOST_SETS = 1_000_000
 """Information sets of a variant whose equilibrium is looked for."""
-_WITHIN, _DEALS = 1e-3, 256
+_DEALS = 256
 
 
 class Value(NamedTuple):
@@ -37,46 +38,30 @@ class Value(NamedTuple):
 
 
 def value_of(game: Game, most: int = MOST_SETS) -> Value:
-    """Return what a game is worth: exactly, by bounds of its equilibrium where it has up to `most` information sets, or
-    else the best known floor."""
+    """Return what a game is worth: exactly where that takes seconds, by bounds of its equilibrium where it has up to
+    `most` information sets, or else the best known floor."""
     began = time.process_time()
     low, high, by = _value(game, most)
     return Value(low, high, by, time.process_time() - began)
 
 
 def _value(game: Game, most: int) -> tuple[float, float, str]:
-    if _is_enumerated(game):
-        best = solve(game).best_return
-        return best, best, "exact"
     try:
-        solver = _solver(game, most)
-        found = solver.equilibrium(_WITHIN * (solver.span[1] - solver.span[0]))
-        return found.low, found.high, "equilibrium"
-    except TooLarge:
+        return *bounds.value_of(game, most=most), "exact" if game.num_seats == 1 else "equilibrium"
+    except bounds.NOT_EXACT:
         players = ["bot" if game.bots else "random"]
         gains = evaluate(game, [*players, *["random"][: game.num_sides - 1]], deals=_DEALS).agents[0].mean_return
         return gains.low, gains.high, "floor"
 
 
-def _is_enumerated(game: Game) -> bool:
-    return game.type.enumeration is not None and game.type.enumeration_split is not None
-
-
-def _solver(game: Game, most: int) -> Solver:
-    """Raises TooLarge."""
-    if game.num_seats != 2 or not game.zero_sum:
-        raise TooLarge(f"{game.name} is no game of two seats with opposite interests.")
-    count_information_sets(game, most=most)
-    return Solver(game)
-
-
 def oracle(game: Game, most: int = MOST_SETS) -> Agent:
     """Return the agent that plays by the value: best play, an equilibrium, or the best bot."""
-    if _is_enumerated(game):
-        return BestPlayer(game)
     try:
-        return Equilibrated(_solver(game, most))
-    except TooLarge:
+        if game.num_seats > 1:
+            return Equilibrated(Solver(game, bounds.no_more_than(most)))
+        check_solvable(game, whole=True)
+        return BestPlayer(game)
+    except bounds.NOT_EXACT:
         return agent("bot" if game.bots else "random", game)
 
 
@@ -101,7 +86,7 @@ class Equilibrated(Agent):
     def __init__(self, solver: Solver) -> None:
         self.name, self._shown = "oracle", list[bytes]()
         asked = solver.ask_with_events(self._number)
-        plays = solver.equilibrium(_WITHIN * (solver.span[1] - solver.span[0])).probabilities
+        plays = solver.equilibrium(WITHIN * (solver.span[1] - solver.span[0])).probabilities
         self._plays = {self._shown[number]: row for number, row in zip(asked.max(1).astype(int), plays, strict=True)}
 
     def _number(self, view: View) -> npt.NDArray[np.float64]:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from backalley.agents.policies.learned import load_policy
     from backalley.agents.policies.policy_kinds import register_policy
     from backalley.agents.registry import agent, register_agent
-    from backalley.agents.review import review
     from backalley.benchmarks.analyse.analysis import analyse_game
+    from backalley.benchmarks.analyse.review import review
     from backalley.benchmarks.analyse.sweep import sweep
     from backalley.benchmarks.exact.tree import Tree, tree
     from backalley.benchmarks.matches.evaluate import evaluate
@@ -83,7 +83,7 @@ _PLACES = {
     "agents.policies.learned": "load_policy",
     "agents.policies.policy_kinds": "register_policy",
     "agents.registry": "agent register_agent",
-    "agents.review": "review",
+    "benchmarks.analyse.review": "review",
     "benchmarks.analyse.analysis": "analyse_game",
     "benchmarks.analyse.sweep": "sweep",
     "benchmarks.exact.tree": "Tree tree",

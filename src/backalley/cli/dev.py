@@ -3,7 +3,6 @@ function, and says how to run it again; `benchmarks/studies` declares those that
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import click
@@ -124,11 +123,9 @@ def count(game: Game, most: int, path: Path | None) -> None:
 @click.argument("given", nargs=-1, metavar="[NAME=VALUE]...", callback=pairs())
 def odds(game: str, given: dict[str, str]) -> None:
     """Print the exact odds of GAME under the options given. Baccarat and Twenty-One have some."""
-    module = f"{backalley.game(game).type.module.rpartition('.')[0]}.odds"
-    try:
-        text = importlib.import_module(module).text
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        raise CommandError(f"{game} has no odds.py beside its game.py.") from None
-    click.echo(text(game_of(game, given)))
+    from backalley.benchmarks.analyse.house import odds_module
+
+    found = game_of(game, given)
+    if (module := odds_module(found.type)) is None:
+        raise CommandError(f"{game} has no odds.py beside its game.py.")
+    click.echo(module.text(found))

@@ -26,7 +26,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from backalley.agents.review import Review
+    from backalley.benchmarks.analyse.review import Review
 
 _FILE = click.Path(path_type=Path)
 
@@ -132,8 +132,8 @@ def replay(file: Path) -> None:
 def review(files: tuple[Path, ...], seat: int, agent: str, json_path: Path | None, html: Path | None) -> None:
     """Review a seat's decisions in FILES. Games of `backalley record --out`, all of the same rules: what each decision
     has lost by a search that knows what the seat knew, with the three that cost most and the better actions."""
-    from backalley.agents.review import review as run
-    from backalley.agents.review import words
+    from backalley.benchmarks.analyse.review import review as run
+    from backalley.benchmarks.analyse.review import words
     from backalley.envs.core.files.playthrough import table_in
 
     check_place(json_path)
@@ -153,7 +153,7 @@ def review(files: tuple[Path, ...], seat: int, agent: str, json_path: Path | Non
 
 def _review_page(found: Review, files: tuple[Path, ...]) -> str:
     """The review as a page: the costliest decisions with a slider over their tables."""
-    from backalley.agents.review import words
+    from backalley.benchmarks.analyse.review import words
     from backalley.envs.core.drawing.pictures import pixels
     from backalley.envs.core.drawing.render import table_svg
     from backalley.envs.core.files.playthrough import table_in

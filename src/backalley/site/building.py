@@ -147,7 +147,8 @@ def _about(game: Game) -> dict[str, Any]:
         "seat_names": game.type.seat_names,
         "sides": game.sides,
         "agents": _agents(layout["functions"]),
-        "note": "Its trained player is too large for this page; the installed package has it." if too_large else "",
+        "note": "The game has its usual rules here; the installed package can change them."
+        + " Its trained player is too large for this page; the installed package has it." * too_large,
         "shown_as": list(words.values()),
         "secret": secret,
         "seen_as": [

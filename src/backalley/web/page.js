@@ -110,7 +110,7 @@ async function setup(game, given = {}, seats = []) {
     make("h2", {}, "Who sits where"), chairs.map((chair, seat) => labelled(about.seats[seat], chair)),
     gone.size ? make("p", { role: "status" }, `${[...gone].map((name) => (name === "policy" ? "The trained player" : name)).join(", ")} does not know these rules; ${called(best)} sits there instead.`) : null,
     dealing,
-    fields.length ? make("details", { open: open(false) }, make("summary", {}, "Rules that may be changed"), among(false)) : make("p", { className: "quiet" }, `The game has its usual rules here; the installed package can change them. ${about.note}`),
+    fields.length ? make("details", { open: open(false) }, make("summary", {}, "Rules that may be changed"), among(false)) : make("p", { className: "quiet" }, about.note ?? "The rules of this game cannot be changed."),
     fields.length ? make("details", { open: open(true) }, make("summary", {}, "For research: smaller games, rewards, observations"), among(true)) : null));
   if (held) main.querySelector(`[name="${held}"]`)?.focus();
 }

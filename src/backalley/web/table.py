@@ -19,7 +19,7 @@ from backalley.agents.analysis import analyse, view_at
 from backalley.agents.base.agent import Agent, View, name_of, view_of
 from backalley.agents.base.keys import agent_keys
 from backalley.agents.people.watching import action_words
-from backalley.agents.review import judged
+from backalley.benchmarks.analyse.review import judged
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.game_state import GameState

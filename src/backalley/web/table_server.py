@@ -19,7 +19,7 @@ from backalley.agents.base.agent import Agent, answer
 from backalley.agents.policies import pretrained
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.registry import named
-from backalley.agents.review import REVIEWER
+from backalley.benchmarks.analyse.review import REVIEWER
 from backalley.console.errors import BackAlleyError, InvalidValue, one_line
 from backalley.envs.core.files import durable, gate, playthrough, reading
 from backalley.envs.core.game.catalogue import game as game_of

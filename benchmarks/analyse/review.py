@@ -18,22 +18,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from backalley.agents.analysis import view_at
+from backalley.agents.base.agent import View, name_of
+from backalley.agents.base.by_phase import phase_of
+from backalley.agents.people.watching import check_seat
+from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.files import playthrough
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.table import CARD
 
-from .analysis import view_at
-from .base.agent import View, name_of
-from .people.watching import check_seat
-from .registry import agent as agent_of
+from ..figures.stats import NORMAL, mean_interval
 
 REVIEWER = "mc:200"
 """The search that reviews, unless another is named."""
 SHOWN = 3
 """How many of the decisions that cost most are shown."""
-_Z95 = 1.959964
 _OTHER_KEY = np.uint64(0x9E3779B97F4A7C15)
 """What parts the two sets of determinizations."""
 
@@ -46,7 +47,8 @@ class Decision(NamedTuple):
     number: int
     """The number of decisions before it in its game, of all seats."""
     kind: str
-    """The kind of action that was played: its name without cards and numbers."""
+    """The phase of the game that the decision belongs to, where it declares phases; else the kind of action that was
+    played: its name without cards and numbers."""
     action: int
     name: str
     better: int
@@ -60,7 +62,7 @@ class Decision(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the loss."""
-        return self.loss - _Z95 * self.error, self.loss + _Z95 * self.error
+        return self.loss - NORMAL * self.error, self.loss + NORMAL * self.error
 
 
 class Mean(NamedTuple):
@@ -90,7 +92,7 @@ class Review(NamedTuple):
         return sorted(wrong, key=lambda one: -one.loss)[:count]
 
     def by_kind(self) -> dict[str, Mean]:
-        """Return the mean loss of a decision by kind of action, the kind that has cost most in all first."""
+        """Return the mean loss of a decision by phase or kind of action, the one that has cost most in all first."""
         kinds = {kind: [one for one in self.decisions if one.kind == kind] for kind in self._kinds()}
         means = {kind: _mean(sum(one.loss for one in some), some, len(some)) for kind, some in kinds.items()}
         return dict(sorted(means.items(), key=lambda one: -one[1].mean * one[1].samples))
@@ -103,9 +105,7 @@ class Review(NamedTuple):
             totals[one.file] += one.loss
         if self.games == 1:
             return _mean(float(totals[0]), self.decisions, 1)
-        half = _Z95 * float(totals.std(ddof=1)) / math.sqrt(self.games)
-        mean = float(totals.mean())
-        return Mean(self.games, mean, mean - half, mean + half)
+        return Mean(self.games, *mean_interval(totals))
 
     def _kinds(self) -> list[str]:
         return sorted({one.kind for one in self.decisions})
@@ -138,7 +138,7 @@ class Review(NamedTuple):
 
 
 def _mean(total: float, some: Sequence[Decision], count: int) -> Mean:
-    half = _Z95 * math.sqrt(sum(one.error**2 for one in some)) / count
+    half = NORMAL * math.sqrt(sum(one.error**2 for one in some)) / count
     return Mean(count, total / count, total / count - half, total / count + half)
 
 
@@ -159,6 +159,11 @@ def kind_of(name: str) -> str:
     """
     left = re.findall(r"[^\W\d_]+", CARD.sub(" ", name))
     return str(left[0]).lower() if left else "card"
+
+
+def _kind(view: View, name: str) -> str:
+    phases = list(view.game.type.phases)
+    return phases[phase_of(view.action_mask, view.game)[0]] if phases else kind_of(name)
 
 
 def review(
@@ -241,4 +246,4 @@ def judged(view: View, action: int, player: Any, made: int = 0, number: int = 0)
     view.key = view.key ^ _OTHER_KEY
     gain, error = player.leads(view, row, base)
     loss = float(gain[0, better]), float(error[0, better])
-    return Decision(number, made, kind_of(name(action)), action, name(action), better, name(better), *loss)
+    return Decision(number, made, _kind(view, name(action)), action, name(action), better, name(better), *loss)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import backalley
 from backalley.agents.analysis import view_at
-from backalley.agents.review import judged, kind_of, reviewer
+from backalley.benchmarks.analyse.review import judged, kind_of, reviewer
 from backalley.cli import main
 from backalley.envs.core.files import playthrough
 
