@@ -18,10 +18,11 @@ import pytest
 from backalley.web.server import HEAD_SECONDS
 from tests.common.commands import run
 from tests.common.serving import Served
-from tests.outside.test_web import Person
 
 pytest.importorskip("uvicorn", reason="the extra web is not installed")
 httpx = pytest.importorskip("httpx", reason="a client is needed: httpx")
+
+from tests.common.web_client import Person  # noqa: E402
 
 
 @contextmanager

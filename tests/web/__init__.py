@@ -1,0 +1,1 @@
+"""Tables in a browser, by a server and as files."""
