@@ -26,8 +26,6 @@ MAX_DEPTH = 64
 MAX_CHOSEN = 16
 """The greatest number of cards that one deal or action takes."""
 FULL = -1
-NEVER = -1
-"""The kind of a card that is out of the pack."""
 OBJECTIVE, EARLY, FURTHER, TRIED = range(4)
 """Places in `Memory.marks`."""
 
@@ -58,8 +56,8 @@ class Memory(NamedTuple):
     kind: npt.NDArray[np.int64]
     """[cards] the kind of each card."""
     tally: npt.NDArray[np.int64]
-    """[MAX_DEPTH, MAX_CHOSEN, 2, kinds] for each chance node in work: how many cards of a kind are left, and the place
-    of one of them."""
+    """[MAX_DEPTH, MAX_CHOSEN, 2, kinds + 1] for each chance node in work: how many cards of a kind are left, and the
+    place of one of them; the last kind is never drawn."""
     pays: npt.NDArray[np.float64]
     """[1] what a win is multiplied by."""
     marks: npt.NDArray[np.int64]
@@ -78,9 +76,9 @@ def memory(
     card `without` is never drawn."""
     assert game.type.enumeration is not None
     kinds = np.array([game.type.enumeration.kind(card) for card in range(max(game.pack) + 1)], np.int64)
-    most = int(kinds.max())
+    never = int(kinds.max()) + 1
     if without is not None:
-        kinds[without] = NEVER
+        kinds[without] = never
     return Memory(
         keys=np.zeros(slots, np.uint64),
         values=np.zeros((slots, 2)),
@@ -89,7 +87,7 @@ def memory(
         mask=np.zeros((MAX_DEPTH, game.num_actions), np.int8),
         pack=np.zeros(game.deck_size, np.int64),
         kind=kinds,
-        tally=np.zeros((MAX_DEPTH, MAX_CHOSEN, 2, most + 1), np.int64),
+        tally=np.zeros((MAX_DEPTH, MAX_CHOSEN, 2, never + 1), np.int64),
         pays=np.array([win_pays]),
         marks=np.array([objective, 0, 0, 0], np.int64),
     )
@@ -103,13 +101,12 @@ def count_kinds(
     count: npt.NDArray[np.int64],
     lies: npt.NDArray[np.int64],
 ) -> None:
-    """Count the cards of each kind that may be drawn from `place` on in the pack, and find the place of one of them."""
+    """Count the cards of each kind in the pack from `place` on, and find the place of one of them."""
     count[:] = 0
     for other in range(place, deck.shape[0]):
         kind = kinds[deck[other]]
-        if kind != NEVER:
-            count[kind] += 1
-            lies[kind] = other
+        count[kind] += 1
+        lies[kind] = other
 
 
 @kernel
@@ -216,8 +213,9 @@ def outcome(
     place = NEXT_CARD(state) + chosen
     count, lies = store.tally[depth, chosen, 0], store.tally[depth, chosen, 1]
     count_kinds(store.kind, deck, place, count, lies)
-    best, drifting, left = 0.0, 0.0, count.sum()
-    for kind in range(count.shape[0]):
+    never = count.shape[0] - 1
+    best, drifting, left = 0.0, 0.0, deck.shape[0] - place - count[never]
+    for kind in range(never):
         if count[kind]:
             other = lies[kind]
             deck[place], deck[other] = deck[other], deck[place]
