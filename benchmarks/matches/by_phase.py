@@ -13,7 +13,7 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 
-from ..figures.formatting import Line, changed, interval, mean, percent, title
+from ..figures.formatting import Line, bound, changed, interval, mean, percent, title
 from ..figures.result_kinds import Files, OfGame
 from .evaluate import evaluate
 from .report import Report
@@ -23,10 +23,11 @@ def _lines(files: Files) -> Iterator[Line]:
     """What each phase of an agent gains."""
     for found in files:
         first, second = found["agents"]
+        game = bound(found)
         for row in found["rows"]:
             yield {
                 "game": title(found),
-                "options": changed(found["options"]),
+                "options": changed(game.changed_options if game else found["options"]),
                 "A": f"`{first}`",
                 "B": f"`{second}`",
                 "phase": row["phase"],

@@ -13,7 +13,7 @@ import backalley
 from backalley.agents.base.agent import view_of
 from backalley.agents.base.by_phase import phase_of
 from backalley.agents.registry import runs_code
-from backalley.benchmarks.matches.by_phase import Phases, by_phase
+from backalley.benchmarks.matches.by_phase import Phases, by_phase, phases
 from backalley.cli import main
 
 PITCH = backalley.game("pitch", mode="hand")
@@ -89,3 +89,9 @@ def test_the_command_writes_a_row_for_each_phase(tmp_path: Path) -> None:
     assert "--by-phase" in found["command"]
     assert [line["phase"] for line in Phases.tables["phases"]([found])] == ["bid", "play", "all"]  # type: ignore[union-attr,index]
     assert CliRunner().invoke(main, ["evaluate", "pitch", "bot", "--by-phase"]).exit_code == 2
+
+
+def test_a_page_names_the_options_that_are_not_the_defaults() -> None:
+    for options, named in (({}, ""), ({"target": 3}, "`target=3`")):
+        found = phases(by_phase(backalley.game("pitch", **options), "random", "random", deals=2))
+        assert {line["options"] for line in Phases.tables["phases"]([found.to_json()])} == {named}
