@@ -122,6 +122,18 @@ def test_an_ending_is_a_sentence_that_agrees_with_the_returns(name: str) -> None
             assert said.startswith("You won") == (returns[seat] > max(rivals)), (said, returns)
 
 
+@pytest.mark.parametrize("name", ["backhand", "buffalo_bayou", "missouri_city"])
+def test_an_ending_without_scores_says_what_decided_it(name: str) -> None:
+    for seed in range(4):
+        table = played(name, seed)
+        words = [word for place in table._table(len(table.frames) - 1, 0).places for pile in place.piles for word in pile.words]
+        result, why = table.ending(0).removesuffix(".").split(": ")
+        ended, total = why.split(", ")
+        verdict = {"You won": "win", "You lost": "loss"}.get(result, "tie")
+        assert f"{ended}: {verdict}" in words
+        assert total in words
+
+
 def test_scores_stand_in_the_ending_ones_own_first() -> None:
     assert played("bezique", 3, most=5).ending(0) == ""
     table = played("bezique", 3)

@@ -28,8 +28,8 @@ const RANKS = { T: "ten", J: "jack", Q: "queen", K: "king", A: "ace" };
 const SUITS = { C: "clubs", D: "diamonds", H: "hearts", S: "spades" };
 
 /** A text with its cards as signs, and behind each which copy it is, unless that is to be left out. */
-function signs(text, copies = true) {
-  const parts = []; let from = 0;
+function signs(words, copies = true) {
+  const parts = [], text = jokers(words); let from = 0;
   for (const found of text.matchAll(CARD)) {
     const [card, rank, suit] = found;
     parts.push(text.slice(from, found.index));
@@ -38,7 +38,8 @@ function signs(text, copies = true) {
   }
   return [...parts, text.slice(from)];
 }
-const spoken = (text) => text.replace(CARD, (_, rank, suit) => `the ${RANKS[rank] ?? rank} of ${SUITS[suit]}`);
+const jokers = (text) => text.replace(/\bLJ\b/g, "little joker").replace(/\bBJ\b/g, "big joker").replace(/\bJOKER\b/g, "joker");
+const spoken = (text) => jokers(text).replace(CARD, (_, rank, suit) => `the ${RANKS[rank] ?? rank} of ${SUITS[suit]}`);
 
 function show(where, ...inside) {
   document.getElementById("where").textContent = where;
@@ -197,7 +198,7 @@ function draw(the, found) {
   const held = [...the.choices, ...the.end.children].includes(document.activeElement);
   main.querySelector("h1").textContent = document.getElementById("where").textContent = found.title;
   document.title = `${found.title} · Back Alley`;
-  the.turn.textContent = found.trouble || (live && found.mine !== null && found.now === found.mine ? "It is your turn." : found.turn);
+  the.turn.textContent = found.trouble || (live && found.mine !== null && found.now === found.mine ? asked(found.actions) : found.turn);
   const gain = (value, seat) => `${names[seat]} ${value > 0 ? "+" : ""}${Number(value.toFixed(3))}`;
   if (found.over && live) the.turn.textContent = found.ending;
   the.turn.classList.toggle("over", found.over && live);
@@ -233,6 +234,15 @@ function draw(the, found) {
   the.asked.replaceChildren(...(found.undo ? [make("p", {}, own ? "You have asked to take your last action back; the others are asked." : `${names[found.undo.seat]} asks to take their last action back.`)] : []),
     ...(refused ? [make("p", {}, "Taking back was refused.")] : []),
     ...(asks ? [button("Agree", () => agree(the, true)), button("Refuse", () => agree(the, false))] : []));
+}
+
+const ASKS = { play: "play a card", discard: "discard a card", slot: "choose where the card goes", bet: "place a bet", name: "name trump", "no bet": "place a bet", player: "", bank: "", tie: "", take: "take the bank", decline: "decline it", deposit: "say what you put in", "no declaration": "declare nothing", exchange: "exchange the seven", "back pass": "pass the card back" };
+
+/** What is asked of who is to act, by the kinds of choices there are: "It is your turn: bid or pass." */
+function asked(actions) {
+  const kinds = actions.map(([, name]) => Object.keys(ASKS).find((ask) => `${name} `.startsWith(`${ask} `)) ?? name.split(" ")[0]);
+  const words = [...new Set(kinds.map((kind) => ASKS[kind] ?? kind))].filter((one) => one);
+  return words.length && words.length < 6 ? `It is your turn: ${words.join(", ").replace(/, ([^,]*)$/, " or $1")}.` : "It is your turn.";
 }
 
 /** Draw the table; its cards and buttons that stand for legal actions are buttons of the page. */
@@ -275,7 +285,7 @@ async function lay(the, found) {
   const rules = await ask(`/api/rules?game=${found.game}`);
   the.chapters = rules.map(({ number, text }) => {
     const [head, ...blocks] = text.trim().split(/\n\n+/), title = head.replace(/^#+ /, "");
-    return { title, text, part: make("details", {}, make("summary", {}, title), blocks.map(block)) };
+    return { title, text, part: make("details", {}, make("summary", { onclick: () => { the.reading = true; } }, title), blocks.map(block)) };
   }).filter((one) => one.part.children.length > 1);
   the.rules.replaceChildren(...the.chapters.map((one) => one.part));
   open(the, the.now?.actions ?? []);
@@ -293,7 +303,7 @@ function block(text) {
 /** Open the paragraph that speaks most of what may be done now, and in whose title is what the table shows. */
 function open(the, actions) {
   const verbs = [...new Set(actions.map(([, name]) => name.split(" ")[0]))].sort().join(" ");
-  if (!the.chapters?.length || !verbs) return;
+  if (!the.chapters?.length || !verbs || the.reading) return; // what the reader has opened stays
   const shown = new Set((the.now.words.toLowerCase().match(/[a-z]{4,}/g) ?? []).filter((word) => !/^(card|deal|hand|player|turn)s?$/.test(word)));
   const title = (one) => (one.title.toLowerCase().match(/[a-z]{4,}/g) ?? []).filter((word) => shown.has(word)).length;
   const asked = [verbs, ...the.chapters.map(title)].join();
@@ -317,6 +327,7 @@ async function values(the) {
     ...(valued || the.now.over ? [make("p", { className: "quiet" }, `What each choice gains on average, ± its standard error, as far as ${found.by} has seen ahead:`),
       make("table", { className: "values" }, found.actions.map((one, place) => make("tr", { className: place ? "" : "best" },
         make("td", {}, signs(one.name), one.taken ? " (played)" : "", place ? "" : " ✓"), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`))))] : []));
+  the.values.scrollIntoView({ block: "nearest" });
 }
 
 async function review(the) {

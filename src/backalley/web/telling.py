@@ -21,6 +21,7 @@ _SEATS = re.compile(r"\b([Ss])eats? (\d+(?:(?:, | and )\d+)*)\b")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _SCORE = re.compile(r"(?:score|purse|points|won so far) ([-+]?\d+(?:\.\d+)?)|(-?\d+) points")
 _TWO_SCORES = re.compile(r"\bpoints (\d+) to (\d+)\b")
+_VERDICT = re.compile(r"(.+): (?:win|loss|tie)")
 _COUNTS = dict(zip("A23456789TJQK", (*range(1, 10), 0, 0, 0, 0), strict=True))
 """What cards count by their ranks, but for tens."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -198,7 +199,7 @@ def ending(game: Game, returns: Sequence[float], viewer: int | None, table: Tabl
     if len(sides) == 1:
         result = "won" if best > 0 else "lost" if best < 0 else "came out even"
         score = f" {abs(float(shown[game.sides[0]])):g}" if shown and best else ""
-        return f"{'You' if viewer == 0 else names[0].capitalize()} {result}{score}."
+        return f"{'You' if viewer == 0 else names[0].capitalize()} {result}{score}{_why(table, 0)}."
     mine = None if viewer is None else game.sides[viewer]
     order = sorted(sides, key=lambda side: (-sides[side], side != mine))
     if mine is not None and len(sides) == 2:
@@ -217,7 +218,17 @@ def ending(game: Game, returns: Sequence[float], viewer: int | None, table: Tabl
         place = sum(round(value, 6) > round(sides[mine], 6) for value in sides.values())
         result = f"You came {_ORDINALS[place] if place < len(_ORDINALS) else f'number {place + 1}'} of {len(sides)}"
     if not shown or (len(set(shown.values())) == 1 and len(counts) > 1):  # something else has decided it
-        return f"{result}."
+        return f"{result}{'' if viewer is None else _why(table, viewer)}."
     if len(sides) == 2 and mine is not None:
         return f"{result}, {' to '.join(shown[side] for side in order)}."
     return f"{result}: {', '.join(f'{said[side]} {shown[side]}' for side in order)}."
+
+
+def _why(table: Table, seat: int) -> str:
+    """What decided the game for a seat, where the table says it of the seat's cards: `: bust, total 29`."""
+    for words in [pile.words for place in table.places if place.seat == seat for pile in place.piles]:
+        verdict = next((match for word in words if (match := _VERDICT.fullmatch(word))), None)
+        if verdict is not None:
+            total = "".join(f", {word}" for word in words if word.startswith("total "))
+            return f": {verdict[1]}{total}"
+    return ""
