@@ -123,7 +123,7 @@ def test_book_bids_no_two_that_an_opposing_dealer_can_take() -> None:
         assert found == bidders
 
 
-@pytest.mark.parametrize("name", ["careful", "book"])
+@pytest.mark.parametrize("name", ["careful", "sharp", "book"])
 def test_a_bid_that_wins_the_game_even_if_it_is_lost_is_made(name: str) -> None:
     """With `bidder_must_win`, from target and two on: the highest of them, with any hand, and no higher one."""
     env = opened(first_dealer=3, game_end="bidder_must_win")
@@ -135,7 +135,7 @@ def test_a_bid_that_wins_the_game_even_if_it_is_lost_is_made(name: str) -> None:
             assert env.game.action_number(asked(env, name)) == sure
 
 
-@pytest.mark.parametrize("name", ["careful", "book"])
+@pytest.mark.parametrize("name", ["careful", "sharp", "book"])
 def test_at_the_target_the_highest_bid_is_made_where_the_auction_wins(name: str) -> None:
     """With `next_auction`: the smudge, which nobody can take; a point short of it the hand decides."""
     env, short = opened(first_dealer=3, game_end="next_auction"), set()
