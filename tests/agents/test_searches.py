@@ -43,7 +43,7 @@ def test_who_plays_whom() -> None:
         Row("policy:standard", "bot:book", "mc:20"),
         Row("search+policy:20", "bot:book", "mc:20"),
     ]
-    others = {"bot:careful", "policy:standard"}
+    others = {"bot:careful", "bot:sharp", "policy:standard"}
     assert {(row.agent, row.against, row.base) for row in rows[5:]} == {
         *(("bot:book", other, "") for other in others),
         *((f"search:{determinizations}", other, "bot:book") for other in others for determinizations in (20, 80)),

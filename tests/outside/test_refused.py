@@ -208,7 +208,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("tune backhand chances", "backhand has no tables of chances; poker_duel has."),
         ("tune poker_duel odds", "poker_duel has no table 'odds'; there are: chances, misere_chances"),
         ("odds twenty_one num_players=5", "The odds of Twenty-One are those under its default options"),
-        ("playthrough pitch --bot best", "pitch has no bot 'best'; there are: careful, book."),
+        ("playthrough pitch --bot best", "pitch has no bot 'best'; there are: careful, sharp, book."),
         ("publish nowhere standard --game kuhn", "There is no policy in"),
         ("speed backhand --against no-such-commit", "There is no commit 'no-such-commit' in"),
         ("study searchs", "There is no command 'searchs'. Did you mean searches?"),
