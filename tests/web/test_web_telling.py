@@ -126,7 +126,8 @@ def test_an_ending_is_a_sentence_that_agrees_with_the_returns(name: str) -> None
 def test_an_ending_without_scores_says_what_decided_it(name: str) -> None:
     for seed in range(4):
         table = played(name, seed)
-        words = [word for place in table._table(len(table.frames) - 1, 0).places for pile in place.piles for word in pile.words]
+        places = table._table(len(table.frames) - 1, 0).places
+        words = [word for place in places for pile in place.piles for word in pile.words]
         result, why = table.ending(0).removesuffix(".").split(": ")
         ended, total = why.split(", ")
         verdict = {"You won": "win", "You lost": "loss"}.get(result, "tie")
