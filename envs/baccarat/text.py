@@ -21,7 +21,6 @@ from .state import (
     Options,
     Reshuffle,
     State,
-    most_coups,
     pack_size,
 )
 
@@ -96,12 +95,15 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     if seat is None:
         rest = piles(options, state)["shoe"][:COUP]
         places.append(place("next cards", [pile(cards.card_name(card % 52) for card in rest)]))
-    return laid_out(lines, places)
+    asked = "place a bet, or none" if state.phase == BETTING else "draw a card, or stand"
+    totals = state.totals.tolist()
+    result = f"{_won(state)}, {max(totals)} to {min(totals)}" if state.winner else ""
+    return laid_out(lines, places, headline=asked if state.seat >= 0 else result)
 
 
 def _head(options: Options, state: State) -> str:
     packs = f"{options.decks} packs" if options.decks > 1 else "one pack" if options.decks else "packs without end"
-    number = min(int(state.coup) + (state.phase != SHOWN), most_coups(options))
+    number = max(int(state.coup) + (state.seat >= 0), 1)  # a coup that is over counts as played
     of = "the shoe" if options.num_coups == 0 else str(options.num_coups)
     left = f", {len(state.shoe) - int(state.first)} cards in the shoe" if options.reshuffle == Reshuffle.SHOE else ""
     return f"{packs}, coup {number} of {of}{left}"

@@ -7,7 +7,19 @@ from typing import TypeGuard
 
 from ..core.rules import cards
 from ..core.rules.table import Pile, Table, laid_out, pile, place
-from .state import ACTION_NAMES, HAND_SIZE, TEN, DealerState, HandOptions, HandState, HandType, Method, Verdict
+from .rules import is_push_hand
+from .state import (
+    ACTION_NAMES,
+    HAND_SIZE,
+    PLAY_FROM,
+    TEN,
+    DealerState,
+    HandOptions,
+    HandState,
+    HandType,
+    Method,
+    Verdict,
+)
 
 _SEATS = "mine", "opponent's"
 _CARDS = [f"card {number}" for number in range(1, HAND_SIZE + 1)]
@@ -62,7 +74,18 @@ def table(names: Sequence[str], options: HandOptions, state: HandState, seat: in
         place(name, [pile(lying[name], "", *_hand_words(state, number))], seat=number)
         for number, name in enumerate(names)
     ]
-    return laid_out((), (*hands, place("table", middle)))
+    return laid_out((), (*hands, place("table", middle)), headline=_headline(options, state))
+
+
+def _headline(options: HandOptions, state: HandState) -> str:
+    """What is asked of the seat to act. §1.3, §1.4"""
+    if state.seat < 0:
+        return ""
+    if is_push_hand(state, state.seat):
+        return "take one last card (hit), or two new ones for both of yours (push)"
+    if state.total[state.seat] < PLAY_FROM:
+        return "take a card (hit); your hand is too low for anything else"
+    return "take a card (hit), or a last one that must go beyond 21 (backhand)"
 
 
 def _hand_words(state: HandState, player: int) -> list[str]:
@@ -71,9 +94,8 @@ def _hand_words(state: HandState, player: int) -> list[str]:
         return []
     words = [f"total {state.total[player]}"]
     if state.draws[player]:
-        words.append(f"player total {state.player_total[player]}")
         if has_dealer(state):
-            words.append(f"dealer total {state.dealer_total[player]}")
+            words += [f"player total {state.player_total[player]}", f"dealer total {state.dealer_total[player]}"]
     elif not state.method[player]:
         words.append(f"{HandType(state.hand_type[player]).name.lower()} hand")
     if state.method[player]:

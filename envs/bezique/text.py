@@ -98,11 +98,23 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     words = f"trumps {SUITS[int(state.trump)]}, trick {min(int(state.trick) + 1, tricks(options))}"
     lines = [words]
     if int(state.declaring):
-        lines.append(f"seat {int(state.leader)} has won {_names(state.taken.tolist(), seat)} and may declare")
+        lines.append(f"seat {int(state.leader)}: won {_names(state.taken.tolist(), seat)}, may declare")
     led = [(int(state.leader), _card(card, seat)) for card in (int(state.led),) if card != NONE]
     turn_up = [_card(card, seat) for card in (int(state.turn_up),) if card != NONE]
     middle = place("table", [pile(turn_up, "turn-up"), _stock(options, state, seat)])
-    return laid_out(lines, (*(_place(options, state, who, seat) for who in range(2)), trick(led), middle))
+    places = (*(_place(options, state, who, seat) for who in range(2)), trick(led), middle)
+    return laid_out(lines, places, headline=_headline(state))
+
+
+def _headline(state: State) -> str:
+    """What is asked of the seat to act (§1.3, §1.4)."""
+    if state.seat < 0:
+        return ""
+    if int(state.declaring):
+        return "declare something, or nothing"
+    if int(state.led) == NONE:
+        return "lead a card"
+    return "play a card" + ": follow suit, and win if you can" * in_last_eight(state)
 
 
 def _stock(options: Options, state: State, seat: int | None) -> Pile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core.compile.interfaces import CHANCE
 from ..core.compile.kernel import uncompiled
 from ..core.rules import cards
 from ..core.rules.cards import BIG_JOKER, LITTLE_JOKER, list_set
@@ -34,7 +35,7 @@ def cries(trick: list[int]) -> list[str]:
 
 
 def sheet(options: Options, state: State) -> tuple[tuple[str, ...], ...]:
-    """§1.6: the scorecard, a row a hand: its cards, what was turned up and who dealt, and each seat's entry."""
+    """§1.6: the scorecard, a row a hand: how many cards, the card turned up, and each seat's entry."""
     card = scorecard(options, state)
     if not card:
         return ()
@@ -42,22 +43,23 @@ def sheet(options: Options, state: State) -> tuple[tuple[str, ...], ...]:
     for line in card:
         turned = "-" if line.turned == NO_CARD else cards.card_name(line.turned)
         entries = (entry_str(options, line, seat) for seat in range(options.num_players))
-        rows.append((f"{line.hand}: {line.cards} {turned} d{line.dealer}", *entries))
+        rows.append((f"{line.hand}: {line.cards} {turned}", *entries))
     return (("hand", *(f"seat {seat}" for seat in range(options.num_players))), *rows)
 
 
 def entry_str(options: Options, line: ScorecardLine, seat: int) -> str:
-    """A seat's part of a line."""
+    """A seat's part of a line, with a star where it dealt."""
     bid = {BOARD: "B", RAINBOW: "R"}.get(line.bids[seat], str(line.bids[seat]))
     sips = f" {line.sips[seat]:>4}" if options.drinking else ""
-    return f"{bid}/{line.won[seat]} {line.points[seat]:>+4} {line.totals[seat]:>5}{sips}"
+    return f"{'*' * (seat == line.dealer)}{bid}/{line.won[seat]} {line.points[seat]:>+4} {line.totals[seat]:>5}{sips}"
 
 
 def table(options: Options, state: State, seat: int | None) -> Table:
     """The hand, the trick and everybody's bid and score, as `seat` may see them; None shows all cards."""
     trump = "no trump" if state.trump == NO_TRUMP else f"trump {SUITS[int(state.trump)]}"
     size = int(state.hand_size)
-    head = f"hand {int(state.hand_index) + 1} of {num_hands(options)}: {size} card{'s' * (size > 1)} each, {trump}"
+    hand = max(int(state.hand_index) + (state.seat != CHANCE), 1)  # a hand that is over counts as played
+    head = f"hand {hand} of {num_hands(options)}: {size} card{'s' * (size > 1)} each, {trump}"
     turned = [] if state.turned == NO_CARD else [cards.card_name(int(state.turned))]
     played = state.trick[: int(state.in_trick)].tolist()
     last = state.last_trick[: options.num_players if state.finished else 0].tolist()
@@ -71,8 +73,20 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     if seat is None:
         places.append(place("left over", [pile(map(cards.card_name, piles(options, state)["leftover"]))]))
     sips = ", sips" if options.drinking else ""
-    legend = f"scorecard: bid (B board, R rainbow) and tricks won, points, total{sips}"
-    return laid_out([head], places, sheet(options, state), legend)
+    legend = f"scorecard: cards each, the card turned up; bid/won (* dealer, B board, R rainbow), points, total{sips}"
+    return laid_out([head], places, sheet(options, state), legend, _headline(options, state, seat))
+
+
+def _headline(options: Options, state: State, seat: int | None) -> str:
+    """What is asked of the seat to act (§1.3), or what the last hand has brought `seat` (§1.4)."""
+    if state.seat >= 0 and state.playing:
+        return "play a card" if state.in_trick else "lead a card"
+    if state.seat >= 0:
+        return f"bid how many tricks you will win, of {state.hand_size}; board is all, rainbow a quarter"
+    lines = scorecard(options, state)
+    if seat is None or not lines:
+        return ""
+    return f"seat {seat}: {bid_str(lines[-1].bids[seat])}, won {lines[-1].won[seat]}, points {lines[-1].points[seat]:+}"
 
 
 def _by_seat(options: Options, leader: int, played: list[int]) -> list[tuple[int, str]]:

@@ -7,7 +7,23 @@ from ..core.rules.cards import list_set
 from ..core.rules.table import Place, Table, laid_out, pile, place, trick
 from ..core.rules.tricks import NO_TRUMP
 from .points import pips
-from .state import BID, BIDDING, JOKER, LEAST_BID, NAME, NOBODY, PASS, PLAY, Mode, Options, State, Teams, pack_size
+from .state import (
+    BID,
+    BIDDING,
+    JOKER,
+    LEAST_BID,
+    NAME,
+    NAMING,
+    NOBODY,
+    PASS,
+    PLAY,
+    Mode,
+    Options,
+    State,
+    Teams,
+    pack_size,
+    side_of,
+)
 
 SUITS = ("clubs", "diamonds", "hearts", "spades")
 POINTS = ("High", "Low", "Jack", "Game", "Joker")
@@ -68,7 +84,20 @@ def table(options: Options, state: State, seat: int | None) -> Table:
         )
         for side, score in enumerate(state.score.tolist())
     ]
-    return laid_out(lines, (*seats, trick(played), place("captured", sides)))
+    return laid_out(lines, (*seats, trick(played), place("captured", sides)), headline=_headline(options, state))
+
+
+def _headline(options: Options, state: State) -> str:
+    """What is asked of the seat to act (§1.2, §1.3), or how the bid of the last hand has ended (§1.5)."""
+    if state.seat >= 0:
+        lead = "lead a card" if state.trump != NO_TRUMP else "lead a card; its suit becomes trump"
+        play = "play a card" if state.in_trick else lead
+        return {BIDDING: "bid, or pass", NAMING: "name the trump suit"}.get(int(state.phase), play)
+    if state.pitcher < 0 or not state.captured.any():
+        return ""
+    side = side_of(options, int(state.pitcher))
+    made = sum(int(one) == 1 + side for one in state.point)
+    return f"{side_name(options, side)} bid {state.high_bid} and made {made}"
 
 
 def _place(options: Options, state: State, seat: int | None, who: int) -> Place:

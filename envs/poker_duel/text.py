@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core.compile.interfaces import CHANCE, OVER
 from ..core.rules import cards, pokerhands
 from ..core.rules.table import Pile, Place, Table, laid_out, pile, place
 from .slots import discarded, fought, placed, slot_strength, stock_left
@@ -40,7 +41,18 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     lying = piles(options, state)
     deck = pile(_names(lying["deck"]), "deck", shown=seat is None, heap=True)
     seats = [_place(options, state, seat, who, lying) for who in range(2)]
-    return laid_out([_score_line(options, state)], (*seats, place("table", [deck])))
+    headline = _headline(state, seat, lying)
+    return laid_out([_score_line(options, state)], (*seats, place("table", [deck])), headline=headline)
+
+
+def _headline(state: State, seat: int | None, lying: dict[str, list[int]]) -> str:
+    """What is asked of the seat to act (§1.2, §1.3), or the points after a hand that is not the last."""
+    if state.seat < 0:
+        return "" if state.seat == OVER else f"points: seat 0 {state.points[0]:g}, seat 1 {state.points[1]:g}"
+    if state.phase != ARRANGE:
+        return f"exchange a card of slot {state.round_index + 1}, or stand"
+    card = _names(lying[f"seat {state.seat} unassigned"])[0] if seat in (None, state.seat) else "a card"
+    return f"choose a slot for {card}"
 
 
 def _place(options: Options, state: State, seat: int | None, who: int, lying: dict[str, list[int]]) -> Place:
@@ -50,7 +62,8 @@ def _place(options: Options, state: State, seat: int | None, who: int, lying: di
         return place(title, [], [dealer, "fifteen cards, arranged unseen"], who)
     slots = range(SLOTS if state.sudden_death == 0 else 1)
     found = [_slot(options, state, who, slot, mine or fought(state, slot)) for slot in slots]
-    found.append(pile(_names(lying[f"seat {who} unassigned"]), "to assign, the first of them now"))
+    unassigned = _names(lying[f"seat {who} unassigned"])
+    found += [pile(unassigned[:1], "to assign now"), pile(unassigned[1:], "to assign later")]
     shown = mine or options.discards_public
     found.append(pile(_names(lying[f"seat {who} discards"]), "discards", shown=shown, heap=not shown))
     return place(title, found, [dealer], who)
@@ -71,7 +84,8 @@ def _score_line(options: Options, state: State) -> str:
         now = f"round {state.round_index + 1} worth {options.round_points[state.round_index]}"
     else:
         now = "finished"
-    return f"game {state.game + 1} of {options.num_games}, {now}, {score}"
+    number = max(state.game + (state.seat != CHANCE), 1)  # a game that is over counts as played
+    return f"game {number} of {options.num_games}, {now}, {score}"
 
 
 def _slot(options: Options, state: State, who: int, slot: int, shown: bool) -> Pile:

@@ -8,7 +8,19 @@ from backalley.console.errors import InvalidValue
 
 from ..core.compile.interfaces import OVER
 from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
-from .state import DEPOSIT, MOST_SEATS, NEW_BANKER, POINTS, RANKS, SUITS, Options, State
+from .state import (
+    BANKER,
+    DECLARE,
+    DEPOSIT,
+    MOST_SEATS,
+    NEW_BANKER,
+    POINTS,
+    PUNTERS,
+    RANKS,
+    SUITS,
+    Options,
+    State,
+)
 from .stock import sees
 from .valuation import totals
 
@@ -72,7 +84,23 @@ def table(options: Options, state: State, seat: int | None) -> Table:
         pile(_discards(state, lying["discards"], seat), "discards"),
     ]
     seats = [_place(options, state, seat, who, lying[f"hand of seat {who}"]) for who in range(options.num_players)]
-    return laid_out([_bank_line(options, state)], (*seats, place("table", middle)))
+    return laid_out([_bank_line(options, state)], (*seats, place("table", middle)), headline=_headline(state))
+
+
+def _headline(state: State) -> str:
+    """What is asked of the seat to act (§1.3 to §1.6, §1.9), or how the bank has ended (§1.8)."""
+    if state.seat < 0:
+        return f"the bank was {_RESULTS[int(state.result)]}" if state.seat == OVER else f"the pot holds {state.pot}"
+    if int(state.phase) == PUNTERS and int(state.count[int(state.seat)]) == 1:
+        return "bet that you beat the banker; the pot puts in as much"
+    asked = {
+        DECLARE: "deal, or declare Back Passing: your first card ends the bank if it is an eight or the king of hearts",
+        PUNTERS: "bet again, take a card, or stand",
+        BANKER: "take a card, or stand; punters with more than you win",
+        NEW_BANKER: "take the bank, or not",
+        DEPOSIT: "choose how much you put into the bank",
+    }
+    return asked[int(state.phase)]
 
 
 def _place(options: Options, state: State, seat: int | None, who: int, hand: list[int]) -> Place:
@@ -105,7 +133,7 @@ def _bank_line(options: Options, state: State) -> str:
         words.append(f"{_RESULTS[int(state.result)]}; the bank is offered to seat {int(state.turn)}")
     elif int(state.phase) == DEPOSIT:
         words.append(f"seat {int(state.turn)} chooses the deposit")
-    elif int(state.seat) < 0:
+    elif int(state.seat) == OVER:
         words.append(_RESULTS[int(state.result)])
     return ", ".join(words)
 

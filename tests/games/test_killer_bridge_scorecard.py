@@ -98,8 +98,9 @@ def test_the_drawn_table_has_it() -> None:
     env.reset(seed=0)
     assert "scorecard" not in str(env.render())
     drawn = str(opened(env).render())
-    assert "scorecard: bid (B board, R rainbow) and tricks won, points, total, sips" in drawn
-    assert "\n1: 1 6S d3  1/1  +11    11    0  1/0   -1    -1    3  " in drawn
+    assert "bid/won (* dealer, B board, R rainbow), points, total, sips" in " ".join(drawn.split())
+    assert "\n1: 1 6S  1/1  +11    11    0  1/0   -1    -1    3  " in drawn
+    assert "  *0/0  +10" in drawn
 
 
 def test_one_seat_alone_reads_it_too() -> None:

@@ -223,7 +223,7 @@ def test_seats_hints_and_tables_that_are_kept(chromium: Any, address: str) -> No
         page.locator("form select").nth(2).select_option("me")
         page.locator("form select").nth(1).select_option("random")
         page.locator("form button.main").click()
-        page.wait_for_selector("text=It is your turn: ")
+        page.wait_for_selector("text=Your turn: ")
         assert "you" in page.locator(".seats li").nth(2).inner_text()
         page.keyboard.press("h")
         page.wait_for_selector("text=The computer would choose")

@@ -42,7 +42,7 @@ SMALL = """[...document.querySelectorAll("a, button, select, input, summary")].f
   const { width, height } = one.getBoundingClientRect();
   return one.checkVisibility() && !one.matches(".file input") && (height < 44 || width < 44);
 }).map((one) => one.outerHTML)"""
-OVER, ENDED, MINE = ".turn.over", ".end button", ".turn:has-text('It is your turn')"
+OVER, ENDED, MINE = ".turn.over", ".end button", ".turn:has-text('Your turn')"
 
 
 @pytest.fixture(scope="module")

@@ -104,7 +104,7 @@ def test_scores_that_are_equal_do_not_tell_who_won() -> None:
     assert "sudden death" in table._table(len(table.frames) - 1, 0).words[0]
     assert table.ending(0) == "You won."
     table = played("baccarat", 2, num_coups=3)
-    assert table.ending(0) == "You lost 10."
+    assert re.fullmatch(r"You lost 10\. (The (Player|Banker) hand wins|A tie), \d to \d\.", table.ending(0))
 
 
 @pytest.mark.parametrize("name", sorted({*game_names()} - {"killer_bridge"}))
@@ -142,6 +142,79 @@ def test_scores_stand_in_the_ending_ones_own_first() -> None:
     assert own == "You won, 120 to 90."
     assert other == "You lost, 90 to 120."
     assert table.ending(None) == "Seat 0 won: seat 0 120, seat 1 90."
+
+
+# What is asked --------------------------------------------------------------------------------------------------------
+
+ASKED = {
+    "backhand": {"too low", "beyond 21", "two new ones"},
+    "buffalo_bayou": {"too low", "beyond 21", "two new ones"},
+    "missouri_city": {"too low", "beyond 21", "two new ones", "keep what you have"},
+    "baccarat": {"place a bet", "draw a card"},
+    "bezique": {"lead a card", "play a card", "declare something", "follow suit"},
+    "killer_bridge": {"how many tricks", "lead a card", "play a card"},
+    "pitch": {"bid, or pass", "becomes trump", "lead a card", "play a card"},
+    "poker_duel": {"choose a slot for", "of slot 1", "of slot 3"},
+    "twenty_one": {"declare Back Passing", "bet that", "bet again", "punters with more", "take the bank"},
+}
+"""Of each game, words of all that is asked."""
+LONG = {"missouri_city": {"stand_pat": True, "num_games": 9}, "twenty_one": {"episode": "session"}}
+LONG |= {"baccarat": {"mode": "table", "num_coups": 30, "decks": 1}, "poker_duel": {"num_games": 3}}
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_who_is_to_act_is_told_what_is_asked(name: str) -> None:
+    told = set[str]()
+    for seed in range(12):
+        table = played(name, seed, most=120, **LONG.get(name, {}))
+        for at, frame in enumerate(table.frames):
+            if frame.ended is None and not frame.state.is_over:
+                scene, seat = table._scene(at, frame.state.seat), frame.state.seat
+                said = telling.turn(scene.table, scene.acting, scene.turn, seat)
+                assert re.fullmatch("Your turn: .*[^.]\\.", said)
+                assert telling.turn(scene.table, scene.acting, scene.turn, None) == scene.turn
+                told.add(said)
+    assert {words for words in ASKED[name] if any(words in said for said in told)} == ASKED[name]
+
+
+@pytest.mark.parametrize(("name", "options", "first"), [
+    ("killer_bridge", {"length": "down"}, r"hand 1 of 13: 13 cards each, .*"),
+    ("missouri_city", {"num_games": 4}, r"game 1 of 4; won: .*"),
+    ("poker_duel", {}, r"game 1 of 2, finished, .*"),
+    ("baccarat", {"num_coups": 3}, r"8 packs, coup 1 of 3"),
+    ("pitch", {}, r"hand 1, to 21, .*"),
+    ("twenty_one", {"episode": "session", "banks": 9}, r"bank \d, round 1, pot \d+(, Back Passing)?"),
+])  # fmt: skip
+def test_after_a_deal_the_table_tells_of_that_one_and_not_of_the_next(
+    name: str, options: dict[str, object], first: str
+) -> None:
+    table = played(name, 3, most=200, **options)
+    at = next(at for at, frame in enumerate(table.frames) if frame.ended is not None)
+    assert re.fullmatch(first, table._table(at, 0).words[0])
+    assert re.fullmatch(r"The deal is over(\.|:) .+\.", table.seen(at, 0)["turn"])
+
+
+def test_a_hand_that_is_bust_before_the_other_has_ended_is_in_the_log() -> None:
+    mine = 0
+    for seed in range(20):
+        table = played("missouri_city", seed)
+        for at, frame in enumerate(table.frames[:-1]):
+            words = [word for pile in table._table(at, 0).places[0].piles for word in pile.words]
+            if frame.ended is None and any(word.startswith("bust: ") for word in words):
+                assert sum("bust: " in line for line in table._log(at, 0) if line.startswith("seat 0: ")) == 1
+                mine += 1
+    assert mine
+
+
+def test_declarations_have_their_points_in_the_log() -> None:
+    table, scored = played("bezique", 3), 0
+    for at in range(1, len(table.frames)):
+        before, after = (table._table(place, 0).places for place in (at - 1, at))
+        word = next(word for word in after[0].words if word.endswith("points"))
+        if word not in before[0].words and table.frames[at].decisions:
+            assert table._log(at, 0).count(f"seat 0: {word}") == 1
+            scored += 1
+    assert scored >= 2
 
 
 def test_seats_are_called_by_where_they_sit() -> None:

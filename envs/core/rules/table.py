@@ -58,6 +58,8 @@ class Table(NamedTuple):
     """A score sheet: rows of equal length, headings first."""
     legend: str = ""
     """What the score sheet shows."""
+    headline: str = ""
+    """What people are told first: what is asked of the seat to act (`lead a card`); after a deal, what came of it."""
 
 
 def pile(cards: Iterable[str], title: str = "", *words: str, shown: bool = True, heap: bool = False) -> Pile:
@@ -80,11 +82,12 @@ def place(title: str, piles: Iterable[Pile], words: Iterable[str] = (), seat: in
 
 
 def laid_out(
-    words: Iterable[str], places: Iterable[Place], sheet: Iterable[tuple[str, ...]] = (), legend: str = ""
-) -> Table:
+    words: Iterable[str], places: Iterable[Place], sheet: Iterable[tuple[str, ...]] = (), legend: str = "",
+    headline: str = "",
+) -> Table:  # fmt: skip
     """Return a table with every seat, the trick, and those other places that have cards or notes."""
     seen = (one for one in places if one.seat is not None or one.trick or one.piles or one.words)
-    return Table(tuple(word for word in words if word), tuple(seen), tuple(sheet), legend)
+    return Table(tuple(word for word in words if word), tuple(seen), tuple(sheet), legend, headline)
 
 
 def text_of(table: Table) -> str:

@@ -61,6 +61,11 @@ KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _OF_RESEARCH = re.compile(r"reward|observation|cut-down|without a step|\bpaid hand|\bdrill\b")
 """What the options speak of that are for research: they change what is learned from, or make a game small."""
 
+_OF_LENGTH = re.compile(
+    r"a game, or|points that (?:win|end)|one deal, or|games in a|coups in an|hands of all|what an episode"
+)
+"""How the options begin that say how long a game is: they stand beside the button that deals it."""
+
 Answer = Callable[[TableServer, str, Request], Awaitable[Any]]
 
 
@@ -163,7 +168,7 @@ async def setup(table_server: TableServer, session: str, request: Request) -> An
     options: type = game.type.Options
     defaults = game.type.bind().option_values
     presets = [{"name": "preset", "doc": "a named set of options", "default": "", "choices": ["", *game.type.presets],
-                "research": False}]  # fmt: skip
+                "research": False, "length": False}]  # fmt: skip
     return {
         "title": game.title,
         "seats": [game.seat_name(seat) for seat in range(game.num_seats)],
@@ -172,7 +177,7 @@ async def setup(table_server: TableServer, session: str, request: Request) -> An
         "options": presets * bool(game.type.presets)
         + [
             {"name": name, "doc": note.doc, "default": option_rules.typed(defaults[name])}
-            | {"research": bool(_OF_RESEARCH.search(f"{name} {note.doc}"))}
+            | {"research": bool(_OF_RESEARCH.search(f"{name} {note.doc}")), "length": bool(_OF_LENGTH.match(note.doc))}
             | _takes(option_rules.choices(options, name), kind)
             for name, (kind, note) in option_rules.declared(options).items()
         ],

@@ -104,13 +104,13 @@ async function setup(game, given = {}, seats = []) {
   const labelled = (words, field, more) => make("label", {}, make("span", {}, words, more ? make("small", { className: "quiet" }, ` ${more}`) : null), field);
   const dealing = make("button", { className: "main" }, "Deal");
   const deal = () => once(dealing, "Dealing ...", { game, options: chosen(), seats: chairs.map((chair) => chair.value) });
-  const among = (research) => fields.filter(([one]) => one.research === research).map(([one, field]) => labelled(one.name.replaceAll("_", " "), field, one.takes ? `${one.doc}: ${one.takes}` : one.doc));
+  const among = (research, length = false) => fields.filter(([one]) => one.length === length && (length || one.research === research)).map(([one, field]) => labelled(one.name.replaceAll("_", " "), field, one.takes ? `${one.doc}: ${one.takes}` : one.doc));
   const open = (research) => Object.keys(given).some((name) => about.options.find((one) => one.name === name)?.research === research);
   const held = document.activeElement?.name;
   show(about.title, make("h1", {}, about.title), make("p", { className: "about" }, about.about), make("form", { onsubmit: (event) => { event.preventDefault(); deal(); } },
     make("h2", {}, "Who sits where"), chairs.map((chair, seat) => labelled(about.seats[seat], chair)),
     gone.size ? make("p", { role: "status" }, `${[...gone].map((name) => (name === "policy" ? "The trained player" : name)).join(", ")} does not know these rules; ${called(best)} sits there instead.`) : null,
-    dealing,
+    among(false, true), dealing,
     fields.length ? make("details", { open: open(false) }, make("summary", {}, "Rules that may be changed"), among(false)) : make("p", { className: "quiet" }, about.note ?? "The rules of this game cannot be changed."),
     fields.length ? make("details", { open: open(true) }, make("summary", {}, "For research: smaller games, rewards, observations"), among(true)) : null));
   if (held) main.querySelector(`[name="${held}"]`)?.focus();
@@ -198,7 +198,7 @@ function draw(the, found) {
   const held = [...the.choices, ...the.end.children].includes(document.activeElement);
   main.querySelector("h1").textContent = document.getElementById("where").textContent = found.title;
   document.title = `${found.title} · Back Alley`;
-  the.turn.textContent = found.trouble || (live && found.mine !== null && found.now === found.mine ? asked(found.actions) : found.turn);
+  the.turn.textContent = found.trouble || found.turn;
   const gain = (value, seat) => `${names[seat]} ${value > 0 ? "+" : ""}${Number(value.toFixed(3))}`;
   if (found.over && live) the.turn.textContent = found.ending;
   the.turn.classList.toggle("over", found.over && live);
@@ -234,15 +234,6 @@ function draw(the, found) {
   the.asked.replaceChildren(...(found.undo ? [make("p", {}, own ? "You have asked to take your last action back; the others are asked." : `${names[found.undo.seat]} asks to take their last action back.`)] : []),
     ...(refused ? [make("p", {}, "Taking back was refused.")] : []),
     ...(asks ? [button("Agree", () => agree(the, true)), button("Refuse", () => agree(the, false))] : []));
-}
-
-const ASKS = { play: "play a card", discard: "discard a card", slot: "choose where the card goes", bet: "place a bet", name: "name trump", "no bet": "place a bet", player: "", bank: "", tie: "", take: "take the bank", decline: "decline it", deposit: "say what you put in", "no declaration": "declare nothing", exchange: "exchange the seven", "back pass": "pass the card back" };
-
-/** What is asked of who is to act, by the kinds of choices there are: "It is your turn: bid or pass." */
-function asked(actions) {
-  const kinds = actions.map(([, name]) => Object.keys(ASKS).find((ask) => `${name} `.startsWith(`${ask} `)) ?? name.split(" ")[0]);
-  const words = [...new Set(kinds.map((kind) => ASKS[kind] ?? kind))].filter((one) => one);
-  return words.length && words.length < 6 ? `It is your turn: ${words.join(", ").replace(/, ([^,]*)$/, " or $1")}.` : "It is your turn.";
 }
 
 /** Draw the table; its cards and buttons that stand for legal actions are buttons of the page. */

@@ -9,6 +9,11 @@ from backalley.envs.core.drawing.pictures.colours import DARK, LIGHT, Colours
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.text import paragraphs
 
+_ASIDES = re.compile(
+    r" \((?:as by the letter, )?`[^`]*`(?:,? (?:or )?`[^`]*`)*\)|, as by the letter \(`[^`]*`\),?"
+    r"|\n\n\| (?:option|preset) \|(?s:.*?)(?=\n\n|\Z)"
+)
+"""What rules have for those who write options: names in brackets, and tables of them."""
 _OF_PICTURES = ("ground", "panel", "middle", "edge", "word", "quiet", "accent", "on_accent")
 
 
@@ -37,4 +42,5 @@ def chapters(game: Game) -> list[dict[str, str]]:
     """The rules on a game's page, by paragraph."""
     every = paragraphs(game)
     found = [number for number, text in every.items() if re.match(r"## §\d+ Rules", text)]
-    return [{"number": number, "text": text} for number, text in every.items() if number.partition(".")[0] in found]
+    plain = ((number, _ASIDES.sub("", text)) for number, text in every.items())
+    return [{"number": number, "text": text} for number, text in plain if number.partition(".")[0] in found]

@@ -211,7 +211,7 @@ class Table:
         return {
             "seat": seat,
             "acting": scene.acting,
-            "turn": scene.turn,
+            "turn": telling.by_place(telling.turn(asked.table, asked.acting, asked.turn, seat), names),
             "svg": telling.by_place(picture, names),
             "words": scenes.text(scene),
             "actions": asked.actions,
@@ -267,6 +267,7 @@ class Table:
             trick, before, after = self._finished(at, seat), self._table(at - 1, seat), self._table(at, seat)
             lines = [f"the trick is taken by seat {self._leader(at)}"] if trick else []
             lines += telling.changes(before, after, whole) if trick or whole else telling.points(before, after)
+            lines += telling.verdicts(before, after)
             where = 0
             if lines:  # what its winner draws comes after a trick
                 where = len(self._events(at - 1, seat)) + 1 if trick and not whole else len(self._events(at, seat))
@@ -309,7 +310,7 @@ class Table:
         if frame.ended is not None:
             before = self._bare_scene(at - 1, seat)
             table = self.game.table(frame.ended, seat)
-            return before._replace(table=table, acting=None, turn="The deal is over.", actions=())
+            return before._replace(table=table, acting=None, turn=telling.dealt(table, seat), actions=())
         batch = BatchEnv.from_states(frame.state.states())
         scene = scenes.scene(batch, 0, 0 if seat is None else seat)
         if seat is not None:

@@ -19,6 +19,7 @@ Named = TypeVar("Named")
 
 _SEATS = re.compile(r"\b([Ss])eats? (\d+(?:(?:, | and )\d+)*)\b")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_POINTS = re.compile(r"(?:score|won so far) .*|-?\d+ points")
 _SCORE = re.compile(r"(?:score|purse|points|won so far) ([-+]?\d+(?:\.\d+)?)|(-?\d+) points")
 _TWO_SCORES = re.compile(r"\bpoints (\d+) to (\d+)\b")
 _VERDICT = re.compile(r"(.+): (?:win|loss|tie)")
@@ -144,21 +145,29 @@ def changes(before: Table, after: Table, whole: bool) -> list[str]:
         kinds = {_NUMBER.sub("#", word) for word in old.get(title, ())}
         changed = [word for word in words if word not in old.get(title, ()) and _NUMBER.sub("#", word) in kinds]
         lines += [f"{title}: {', '.join(changed)}".replace(": = ", ": total ")] if changed else []
-    return lines + _hands(before, after) * whole
+    return lines
 
 
-def _hands(before: Table, after: Table) -> list[str]:
-    """What is newly said of each seat's cards, but for what they count."""
-    old = {word for place in before.places for pile in place.piles for word in pile.words}
-    hands = ((place.seat, pile) for place in after.places for pile in place.piles if place.seat is not None)
-    found = [(seat, [word for word in pile.words if word[:1].islower()]) for seat, pile in hands if not pile.title]
-    return [f"seat {seat}: {', '.join(words)}" for seat, words in found if any(word not in old for word in words)]
+def verdicts(before: Table, after: Table) -> list[str]:
+    """Return what is said of each hand that has ended now: `seat 0: total 29, bust: loss`."""
+    had, has = ([(place.seat, pile.words) for place in one.places for pile in place.piles] for one in (before, after))
+    old = {f"{seat}: {word}" for seat, words in had for word in words}
+    ended = [(seat, words) for seat, words in has if any(_VERDICT.fullmatch(word) for word in words)]
+    return [
+        f"seat {seat}: {', '.join(words)}" for seat, words in ended if any(f"{seat}: {w}" not in old for w in words)
+    ]
 
 
 def points(before: Table, after: Table) -> list[str]:
-    """Return the points that two seats have now, if those that stand above the table have changed."""
+    """Return the points that seats have now, where the table's notes count more or fewer than before."""
     had, has = (_TWO_SCORES.search(" ".join(table.words)) for table in (before, after))
-    return [f"points: seat 0 {has[1]}, seat 1 {has[2]}"] if had and has and had[0] != has[0] else []
+    if had and has and had[0] != has[0]:
+        return [f"points: seat 0 {has[1]}, seat 1 {has[2]}"]
+    old, new = (
+        [f"seat {place.seat}: {word}" for place in one.places for word in place.words if _POINTS.fullmatch(word)]
+        for one in (before, after)
+    )
+    return [word for word in new if word not in old]
 
 
 def folded(lines: Sequence[str]) -> list[str]:
@@ -190,8 +199,31 @@ def scores(table: Table, game: Game) -> dict[int, str]:
     return found if len(found) == len(set(game.sides)) else {}
 
 
+def turn(table: Table, acting: int | None, words: str, viewer: int | None) -> str:
+    """Return whose turn it is: `words`, but for who is to act what is asked."""
+    if viewer is None or acting != viewer:
+        return words
+    return f"Your turn: {table.headline}." if table.headline else "It is your turn."
+
+
+def dealt(table: Table, viewer: int | None) -> str:
+    """Return how a deal has ended: `The deal is over: bust, total 29.`"""
+    return f"The deal is over{'' if viewer is None else _why(table, viewer)}.{_sentence(table.headline)}"
+
+
+def _sentence(words: str) -> str:
+    """Words as one more sentence; nothing for none."""
+    return f" {words[:1].upper()}{words[1:]}." if words else ""
+
+
 def ending(game: Game, returns: Sequence[float], viewer: int | None, table: Table) -> str:
-    """Return how a game has ended, for who sat in seat `viewer` or for an onlooker: `You won, 180 to 130.`"""
+    """Return how a game has ended, for who sat in seat `viewer` or for an onlooker: `You won, 21 to 12. You and partner
+    bid 2 and made 3.`"""
+    names = seats_called(game, viewer)
+    return f"{_result(game, returns, viewer, table)}{_sentence(by_place(table.headline, names))}"
+
+
+def _result(game: Game, returns: Sequence[float], viewer: int | None, table: Table) -> str:
     names = seats_called(game, viewer)
     sides = {side: returns[seat] for seat, side in enumerate(game.sides)}
     counts, best = Counter(round(value, 6) for value in sides.values()), max(sides.values())
