@@ -103,6 +103,12 @@ def names(game: Game) -> list[str]:
     return [f"{LEVEL}:{number}" for number in range(1, len(levels_of(game)) + 1)]
 
 
+def plain(game: Game, name: str) -> str:
+    """Return the name of the agent as which a level plays, where nothing is at random; else the name given."""
+    level = dict(zip(names(game), levels_of(game), strict=True)).get(name)
+    return level["agent"] if level and not level["random"] else name
+
+
 def level_agent(game: Game, level: int, agent: Callable[[str], Agent]) -> Agent:
     """Return a level of the game, from the agent that `agent` makes of a name. Raises ValueError for a level that the
     game has not, and what `agent` raises."""

@@ -12,13 +12,15 @@ import pytest
 
 import backalley
 from backalley.agents.base import level
-from backalley.agents.base.agent import View, view_of
+from backalley.agents.base.agent import ThirdPartyAgent, View, view_of
 from backalley.agents.base.level import levels_of, mixed
+from backalley.agents.match import Match
 from backalley.agents.registry import agent, named
 from backalley.envs.core.game.game import Game
 from tests.common.cases import GAMES
 
 PITCH = backalley.game("pitch", mode="hand")
+SEATS = np.array([[0, 1], [1, 0]])
 WITH_LEVELS = [game for game in GAMES if levels_of(game)]
 
 
@@ -66,11 +68,17 @@ def test_a_level_draws_by_its_key_and_plays_as_its_base_otherwise() -> None:
 
 
 def test_a_level_is_the_same_in_another_process_and_in_machine_code() -> None:
-    half = mixed(PITCH, "policy", 0.3, "some", lambda name: agent(name, PITCH))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(half)).act(seen(PITCH)), half.act(seen(PITCH)))
-    again = [backalley.evaluate(PITCH, [half, "bot"], deals=50, num_threads=n).agents[0] for n in (1, 2)]
-    assert again[0] == again[1]
-    assert pickle.loads(pickle.dumps(half)).name == "some"
+    game = backalley.game("missouri_city")
+    some = mixed(game, "policy", 0.3, "some", lambda name: agent(name, game))
+    sent = pickle.loads(pickle.dumps(some))
+    assert sent.name == "some"
+    np.testing.assert_array_equal(sent.act(seen(game)), some.act(seen(game)))
+    compiled, views = Match(game, [some, some], SEATS), Match(game, [some, ThirdPartyAgent(some, "some")], SEATS)
+    assert compiled.compiled
+    assert not views.compiled
+    streams, keys = (np.arange(n, dtype=np.uint64) for n in (40, 80))
+    played = [match.play(streams, keys.reshape(40, 2)) for match in (compiled, views)]
+    np.testing.assert_array_equal(*(returns for returns, _ in played))
 
 
 @pytest.mark.parametrize(
