@@ -47,11 +47,12 @@ def _rows(files: Files) -> Iterator[Line]:
     """Each level of each game, strongest first."""
     for found in files:
         for row in reversed(found["rows"]):
-            over, slips = row["over"], f", {100 * row['random']:.1f} % at random" if row["random"] else ""
+            over, share = row["over"], row["random"]
+            plays = "`random`" if share == 1 else f"`{row['agent']}`"
             yield {
                 "game": title(found),
                 "agent": f"level {row['level']} of {len(found['rows'])}",
-                "play": f"`{row['agent']}`{slips}",
+                "play": f"{plays}, {100 * share:.1f} % at random" if 0 < share < 1 else plays,
                 "Elo over the one below": f"{over['mean']:+.0f}",
                 "95 % interval": f"{over['low']:+.0f} to {over['high']:+.0f}",
                 "deals": optional(row, "deals", ","),
@@ -64,7 +65,9 @@ class Levels(Kept, kind="levels", heading="Levels", tables={"levels": _rows}):
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
         """Return what is below level 1."""
-        return ["Below level 1 is random play. A game with a single level has too little room for two."]
+        return [
+            "Below level 1 is random play, which is level 1 of some games itself. One level: there is no room for two."
+        ]
 
 
 @study(
@@ -120,7 +123,7 @@ def shares_of(gain: Gain) -> list[Share]:
         return shares
     whole = STEP * (len(shares) - 1) + left
     steps = min(MOST - 1, int(whole // AIM))
-    shares, left = _chain(gain, whole / max(1, steps), steps + 1)
+    shares, left = _chain(gain, min(STEP, whole / max(1, steps)), steps + 1)
     return [*shares, 1.0] if len(shares) <= steps and left >= LEAST else shares
 
 
