@@ -25,7 +25,7 @@ from backalley.envs.core.files import durable
 from backalley.envs.core.game.game import Game
 
 from ...figures import stats
-from ...figures.formatting import Line, optional, title
+from ...figures.formatting import Line, optional, span, title
 from ...figures.result_kinds import Files, Kept
 from ...figures.stats import Estimate
 from ...matches.sample import LineUp, Series
@@ -59,14 +59,23 @@ def _rows(files: Files) -> Iterator[Line]:
             }
 
 
-class Levels(Kept, kind="levels", heading="Levels", tables={"levels": _rows}):
+def _by_game(files: Files) -> Iterator[Line]:
+    """What each level, strongest first, has more than the one below, a column for each game."""
+    for level in range(MOST, 0, -1):
+        rows = [(title(found), row["over"]) for found in files for row in found["rows"] if row["level"] == level]
+        over = {game: f"{one['mean']:+.0f} ({one['low']:+.0f} to {one['high']:+.0f})" for game, one in rows}
+        yield {"agent": f"`level:{level}`", **{title(found): over.get(title(found), "") for found in files}}
+
+
+class Levels(Kept, kind="levels", heading="Levels", tables={"levels": _rows, "levels_by_game": _by_game}):
     """What `levels` found."""
 
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
-        """Return what is below level 1."""
+        """Return what is below level 1, and what a single level is."""
         return [
-            "Below level 1 is random play, which is level 1 of some games itself. One level: there is no room for two."
+            f"Each pair on {span(found['deals'] for found in files)}. Below level 1 is random play, which is level 1 of "
+            "some games itself. A single level is a game's best player: there is no room for two, and no agent `level:1`."
         ]
 
 
