@@ -57,6 +57,7 @@ def test_a_level_draws_by_its_key_and_plays_as_its_base_otherwise() -> None:
     played = half.act(view)
     np.testing.assert_array_equal(played, half.act(view))
     np.testing.assert_array_equal(played[:7], half.act(view.only(np.arange(7))))
+    np.testing.assert_array_equal(played, half.act(view.observation, view.action_mask, key=view.key))
     rows = np.arange(len(view))
     assert view.action_mask[rows, played].all()
     odds = half.action_probabilities(view)

@@ -73,9 +73,10 @@ class Levels(Kept, kind="levels", heading="Levels", tables={"levels": _rows, "le
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
         """Return what is below level 1, and what a single level is."""
+        deals = span(found["deals"] for found in files)
         return [
-            f"Each pair on {span(found['deals'] for found in files)}. Below level 1 is random play, which is level 1 of "
-            "some games itself. A single level is a game's best player: there is no room for two, and no agent `level:1`."
+            f"Each pair on {deals}. Below level 1 is random play, which is level 1 of some games itself.",
+            "A single level is a game's best player: there is no room for two, and no agent `level:1`.",
         ]
 
 
