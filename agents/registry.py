@@ -3,7 +3,8 @@
 The prefixes: `random`, `human`, `bot[:BOT]`, `policy[:NAME]`, `plans` (a game's planner before it has learned
 anything), `search[:DETERMINIZATIONS[:MILLISECONDS]]`, `search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]]` (AGENT, which is
 `policy`, a bot or the folder of a policy, plays the rollouts), `mc:DETERMINIZATIONS[:MILLISECONDS]`, `card:FILE` (a
-strategy card), `sb3:FILE`, `cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`), and those of `register_agent`.
+strategy card), `level:N` (players of several strengths), `sb3:FILE`, `cmd:PROGRAM` and `llm:URL#MODEL` (`programs/`),
+and those of `register_agent`.
 `PHASE=AGENT,PHASE=AGENT` plays each phase that the game declares as another agent.
 
 The signature of a prefix's factory, or of a user's class or function, says what may follow it. The game comes first, if
@@ -183,14 +184,15 @@ def _forms(prefix: str) -> list[str]:
 
 
 def named(game: Game) -> list[str]:
-    """Return the agents of a game that have a plain name, including its bots, its planner and its policies."""
+    """Return the agents of a game that have a plain name, including its bots, levels, planner and policies."""
+    from .base.level import names as levels
     from .policies import pretrained
 
     bots = [*(["bot"] if game.bots else []), *(f"bot:{name}" for name in game.bots)]
     policies = pretrained.names(game)
     plans = ["plans"] if game.type.plans is not None else []
     named_policies = [*([POLICY] if policies else []), *(f"policy:{name}" for name in policies)]
-    return ["random", "human", *bots, *plans, *named_policies]
+    return ["random", "human", *bots, *levels(game), *plans, *named_policies]
 
 
 def _pretrained(game: Game, name: str | None) -> Path:
@@ -257,6 +259,15 @@ def card_base(game: Game, name: str) -> Agent:
     return agent(name, game)
 
 
+def _level() -> Callable[..., Any]:
+    from .base.level import level_agent
+
+    def level(game: Game, level: int) -> Agent:
+        return level_agent(game, level, lambda name: agent(name, game))
+
+    return level
+
+
 def _sb3(game: Game, file: str, *more: str) -> Agent:
     from .policies.sb3_model import SB3Agent  # needs Stable-Baselines3
 
@@ -284,6 +295,7 @@ _OWN: dict[str, Callable[[], Callable[..., Any]]] = {
     "search": _search,
     "mc": _monte_carlo,
     "card": _card,
+    "level": _level,
     "sb3": lambda: _sb3,
     "cmd": lambda: _program,
     "llm": lambda: _language_model,

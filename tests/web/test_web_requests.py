@@ -110,18 +110,21 @@ def test_a_server_that_waits_for_no_compiler_lets_quick_agents_decide_meanwhile(
     server = TableServer(folder, pace=0.0, adviser="search:8", compiles=False)
     with TestClient(application(server, []), base_url="http://127.0.0.1:8017") as client:
         one = Person(client)
-        table = one.deal("pitch", "me", "policy", "search:48:500", "bot")
+        table = one.deal("pitch", "me", "policy", "search:48:500", "level:10")
         found = one.until_mine(table)
         assert found["compiling"]
         assert one.get(f"{table}/values").json()["by"].startswith("search:3")
         assert set(made) <= {"bot", "search:3:1500"}, "a policy is not read, and no search is long"
-        assert [chair["who"] for chair in found["chairs"]] == ["", "Trained", "Thinker", "Regular"]
+        assert [chair["who"] for chair in found["chairs"]] == ["", "Trained", "Thinker", "Level 10 of 10"]
         done.set()
         while found["compiling"]:
             found = one.get(table, after=found["version"]).json()
         assert one.get(f"{table}/values").json()["by"].startswith("search:8")
     monkeypatch.setattr(server, "is_compiling", lambda game: True)
     assert server._now("search:8", backalley.game("poker_duel")) == "search:1:1500", "each compares whole plans"
+    bezique = backalley.game("bezique")
+    levels = [server._now(name, bezique) for name in ("level:9", "level:8", "level:7")]
+    assert levels == ["search:3:1500", "bot", "level:7"], "the top ones are a search and the policy themselves"
 
 
 def test_there_are_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,4 +194,8 @@ def test_every_game_has_a_form(client: TestClient, name: str) -> None:
         assert option["default"] in option.get("choices", [option["default"]]), option
     changed = {option["name"]: option["default"] for option in form["options"]}
     assert one.get("/api/setup", game=name, **changed).json()["seats"] == form["seats"]
-    assert "human" not in form["agents"]
+    names = [agent["name"] for agent in form["agents"]]
+    assert "human" not in names
+    levels = [agent["words"] for agent in form["agents"] if agent["name"].startswith("level:")]
+    assert levels == [f"Level {number} of {len(levels)}" for number in range(1, len(levels) + 1)]
+    assert not (levels and any(name.startswith("bot:") for name in names)), "people choose by strength"

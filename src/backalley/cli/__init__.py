@@ -19,14 +19,15 @@ __all__ = ["command_line", "main"]
 def main() -> None:
     """Card games for reinforcement learning.
 
-    Agents are named random, human, bot (a game's best), bot:NAME, policy (the pretrained one of the game), policy:NAME,
-    plans (a game's planner, untrained), search[:DETERMINIZATIONS[:MILLISECONDS]] (a search with at most that many
-    determinizations and that much time for each decision), search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]] (the same,
-    with rollouts by policy, a bot or the folder of a policy), mc:DETERMINIZATIONS[:MILLISECONDS] (a simpler search), by
-    the folder of a trained policy, or, for your own, module:Class, file.py:Class (also with numbers for it,
-    file.py:Class:96), cmd:PROGRAM (in any language; cmd:30s:PROGRAM with a limit for each decision), llm:URL#MODEL (a
-    language model), card:FILE (a strategy card) or sb3:model.zip. PHASE=AGENT,PHASE=AGENT plays each phase of a game as
-    another of these (bid=bot,play=random).
+    Agents are named random, human, bot (a game's best), bot:NAME, level:N (from 1, the weakest, to 10 at most), policy
+    (the pretrained one of the game), policy:NAME, plans (a game's planner, untrained),
+    search[:DETERMINIZATIONS[:MILLISECONDS]] (a search with at most that many determinizations and that much time for
+    each decision), search+AGENT[:DETERMINIZATIONS[:MILLISECONDS]] (the same, with rollouts by policy, a bot or the
+    folder of a policy), mc:DETERMINIZATIONS[:MILLISECONDS] (a simpler search), by the folder of a trained policy, or,
+    for your own, module:Class, file.py:Class (also with numbers for it, file.py:Class:96), cmd:PROGRAM (in any
+    language; cmd:30s:PROGRAM with a limit for each decision), llm:URL#MODEL (a language model), card:FILE (a strategy
+    card) or sb3:model.zip. PHASE=AGENT,PHASE=AGENT plays each phase of a game as another of these
+    (bid=bot,play=random).
     """
 
 

@@ -136,7 +136,8 @@ def tournament(
     "--opponent",
     "opponents",
     multiple=True,
-    help="One for all others, or one for each; the game's best bot by default, human for somebody beside you.",
+    help="One for all others, or one for each; the game's best bot by default, level:1 for the weakest of up to ten, "
+    "human for somebody beside you.",
 )
 @click.option(
     "--hint",

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from backalley.agents.base.level import LEVEL
 from backalley.console.errors import BackAlleyError, NotInstalled
 from backalley.envs.core.files import reading
 from backalley.envs.core.game.catalogue import game as game_of
@@ -169,11 +170,13 @@ async def setup(table_server: TableServer, session: str, request: Request) -> An
     defaults = game.type.bind().option_values
     presets = [{"name": "preset", "doc": "a named set of options", "default": "", "choices": ["", *game.type.presets],
                 "research": False, "length": False}]  # fmt: skip
+    offered = table_server.offered(game)
+    left_out = "bot:" if any(name.startswith(LEVEL) for name in offered) else "human"
     return {
         "title": game.title,
         "seats": [game.seat_name(seat) for seat in range(game.num_seats)],
         "about": about(game_of(game.name)),
-        "agents": [{"name": name, "words": called(name)} for name in table_server.offered(game)],
+        "agents": [{"name": name, "words": called(name, game)} for name in offered if not name.startswith(left_out)],
         "options": presets * bool(game.type.presets)
         + [
             {"name": name, "doc": note.doc, "default": option_rules.typed(defaults[name])}
@@ -291,12 +294,12 @@ def _who(table: Table, seat: int, mine: int | None) -> str:
     chair, names = table.chairs[seat], table.game.type.seat_names
     if seat == mine:
         return names[seat] if table.game.num_seats > 1 and seat < len(names) else ""
-    return _short(chair.agent) or ("a person" if chair.session else "nobody yet")
+    return _short(chair.agent, table.game) or ("a person" if chair.session else "nobody yet")
 
 
-def _short(agent: str) -> str:
+def _short(agent: str, game: Game) -> str:
     """What people call an agent at its table; empty for no agent."""
-    return called(agent).partition(":")[0] if agent in CALLED else called(agent)
+    return called(agent).partition(":")[0] if agent in CALLED else called(agent, game)
 
 
 def _eyes(table: Table, session: str, wanted: str) -> int | None:

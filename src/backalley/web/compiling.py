@@ -32,7 +32,7 @@ def compile_table(name: str, options: str) -> None:
         answer(agent(who, game, num_threads=1), table.question())
 
     works: list[Callable[[], object]] = [lambda: table.seen(0, seat)]
-    works += [functools.partial(decides, who) for who in ("bot", "policy", "search:1", "search+policy:1")]
+    works += [functools.partial(decides, who) for who in ("bot", "policy", "level:1", "search:1", "search+policy:1")]
     works.append(lambda: table.values(0, agent("search:1", game, num_threads=1)))
     for work in works:
         try:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from backalley.agents.base.agent import Agent, answer
+from backalley.agents.base.level import LEVEL, levels_of, plain
 from backalley.agents.policies import pretrained
 from backalley.agents.registry import agent as agent_of
 from backalley.agents.registry import named
@@ -64,9 +65,11 @@ class Refused(BackAlleyError):
         self.status = status
 
 
-def called(agent: str) -> str:
-    """Return what people call an agent, by its name."""
+def called(agent: str, game: Game | None = None) -> str:
+    """Return what people call an agent of a game, by its name."""
     kind, _, own = agent.partition(":")
+    if kind == LEVEL and game is not None:
+        return f"Level {own} of {len(levels_of(game))}"
     return CALLED.get(agent, f"Rules of thumb: {own.replace('_', ' ')}" if kind == "bot" else agent)
 
 
@@ -208,7 +211,7 @@ class TableServer:
         try:
             pretrained.policy_for(game)
         except pretrained.NoPolicy:
-            learned = []
+            learned, known = [], [name for name in known if not name.startswith(LEVEL)]
         return [*known, *learned[:1], *SEARCHES, *learned[1:], *self.own]
 
     async def open_table(self, session: str, game: Game, seats: Sequence[Any]) -> Table:
@@ -435,6 +438,7 @@ class TableServer:
         """The agent that decides in the place of another for now: some take too long as Python."""
         if not self.is_compiling(game):
             return name
+        name = plain(game, name)
         if name.startswith("search"):
             return QUICK if game.type.plans is None else QUICK_PLANS
         return BOT if name.startswith(pretrained.FOLDER) else name
