@@ -3,6 +3,7 @@
 from .learning import examples, guides, learners, methods, throughput  # noqa: F401
 from .peers import peers  # noqa: F401
 from .play import (  # noqa: F401
+    blunders,
     chaos,
     cluster_check,
     first_tables,
