@@ -47,7 +47,7 @@ class Blunders(Kept, kind="blunders", heading="Planted blunders", tables={"blund
     """How many planted blunders a review finds."""
 
     in_title = frozenset({"options"})
-    says = "Actions that lose two to three times the noise of a review, and the best actions of the same positions, reviewed"
+    says = "What a review finds of actions that lose two to three times its noise, and of the best actions there"
 
 
 @study(
