@@ -7,6 +7,7 @@ which is half the width of its 95 % interval. It is found where that interval le
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,17 @@ _TIMES = 20
 _NOISES = (2, 3)
 """What a planted action loses, as multiples of the noise: not more, since those are easier to find."""
 
+
+def _share(name: str) -> Callable[[Found], str]:
+    return lambda game: f"{100 * game[name]['mean']:.1f} % ({percent(game[name])})"
+
+
 _COLUMNS: Columns = {
     "game": title,
     "options": lambda game: changed(game["options"]),
     "planted": "{planted}",
-    "found": lambda game: percent(game["found"]),
-    "best actions accused": lambda game: percent(game["accused"]),
+    "found": _share("found"),
+    "best actions accused": _share("accused"),
 }
 
 
