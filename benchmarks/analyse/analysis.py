@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from backalley.agents.base.agent import Agent, name_of
 from backalley.console.errors import InvalidValue
@@ -121,9 +123,11 @@ def analyse_game(
         alone, pairs = _played(game, players, deals, seed, threads, unfinished, progress)
         words = [name_of(player) for player in players]
         left_out: list[str] = []
+        held = matches.roles(game, roots(Space.EVALUATION, seed), deals) if game.num_seats > 1 else {}
         found = [
             *matches.fairness(game, words, alone),
-            *_equilibrium(game, left_out),
+            *matches.advantages(game, words, alone, held, left_out),
+            *_equilibrium(game, held, left_out),
             *house.figures(game, words, alone, left_out, threads),
             *matches.skill(game, words, alone, pairs, left_out),
             *course.figures(game, players, min(deals, course.MOST_TABLES), seed, left_out),
@@ -136,8 +140,8 @@ def analyse_game(
     )
 
 
-def _equilibrium(game: Game, left_out: list[str]) -> Iterator[Figure]:
-    """What each of two seats gains in equilibrium."""
+def _equilibrium(game: Game, held: Mapping[str, matches.Seats], left_out: list[str]) -> Iterator[Figure]:
+    """What each of two seats gains in equilibrium, and so each role that always has the same seat."""
     if game.num_seats == 1:
         return
     try:
@@ -145,9 +149,14 @@ def _equilibrium(game: Game, left_out: list[str]) -> Iterator[Figure]:
     except NOT_EXACT as error:
         left_out.append(f"Equilibrium: {error}")
         return
-    for seat, ends in enumerate(((low, high), (-high, -low))):
+    by_seat = ((low, high), (-high, -low))
+    for seat, ends in enumerate(by_seat):
         words = f"return of {game.seat_name(seat)}, by its bounds"
         yield Figure("fairness", words, "equilibrium", sum(ends) / 2, *ends)
+    for role, seats in held.items():
+        if not np.ptp(seats):
+            ends = by_seat[seats[0]]
+            yield Figure("fairness", f"advantage of the {role}, by its bounds", "equilibrium", sum(ends) / 2, *ends)
 
 
 def _played(

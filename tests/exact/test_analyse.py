@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 
 import backalley
+from backalley.agents.match import play_out
+from backalley.benchmarks.analyse import course, matches
 from backalley.benchmarks.analyse import sweep as sweeps
 from backalley.benchmarks.analyse.analysis import Analysis, analyse_game
 from backalley.benchmarks.analyse.house import FairPay
 from backalley.benchmarks.analyse.matches import deal_share, deals_to_tell, fairness
 from backalley.benchmarks.exact.exact import solve
 from backalley.benchmarks.figures import results
-from backalley.benchmarks.matches.sample import Sample
+from backalley.benchmarks.matches.evaluate import line_up
+from backalley.benchmarks.matches.sample import LineUp, Sample, Series, deal_keys
+from backalley.benchmarks.matches.seeding import Space, roots
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.rules.options import OptionError
 
@@ -147,6 +151,50 @@ def test_a_seat_that_is_favoured_is_found() -> None:
         sample.add(np.stack([gained, -gained], axis=1)[:, None, :], 0, 0.0)
         first, _ = fairness(game, ["random"], [sample])
         assert (first.low > 0) == unfair
+
+
+def test_roles_are_those_of_the_decks_that_were_played() -> None:
+    """Who deals is drawn with the deck; by points of the sample's own deals, each seat's return is found again."""
+    game, deals, keys = backalley.game("bezique"), 12, roots(Space.EVALUATION, 5)
+    agents = line_up(game, ["random"], 1) * 2
+    sample = Series([LineUp(game, agents, keys, deals)], None).play()[0]
+    streams, own = np.zeros(deals, np.uint64), np.zeros((deals, 2), np.uint64)
+    deal_keys(*keys, 0, streams, own)
+    tables = backalley.BatchEnv(game, deals, autoreset=False)
+    tables.reset(streams=streams)
+    held, dealer = matches.roles(game, keys, deals), tables.states().records["dealer"]
+    assert set(dealer) == {0, 1}
+    np.testing.assert_array_equal(held["dealer"], dealer)
+    np.testing.assert_array_equal(held["first player"], 1 - dealer)
+    returns, _ = play_out(tables, agents, np.tile(sample.seatings[:1], (deals, 1)), own[:, 0])
+    np.testing.assert_allclose(returns, sample.returns[:, 0])
+
+
+def test_a_dealer_who_wins_has_the_advantage() -> None:
+    game, dealer = backalley.game("bezique"), np.arange(100) % 2
+    sample = Sample(np.array([[0, 0]]))
+    sample.add(np.where(np.arange(2) == dealer[:, None], 0.5, -0.5)[:, None, :], 0, 0.0)
+    level = Sample(sample.seatings)
+    level.add(np.zeros((100, 1, 2)), 0, 0.0)
+    found = [*matches.advantages(game, ["fair", "sharp"], [level, sample], {"dealer": dealer}, left_out := [])]
+    assert [(one.measure, one.value) for one in found] == [
+        ("advantage of the dealer", 0.0), ("advantage of the dealer", 0.5), ("change of that of the dealer", 0.5),
+    ]  # fmt: skip
+    assert "first player" in left_out[0]
+
+
+def test_who_begins_by_their_cards_is_no_role() -> None:
+    """In chemin de fer a natural ends the coup, and a Player who must draw is not asked."""
+    assert set(matches.roles(backalley.game("baccarat", mode="chemin"), roots(Space.EVALUATION, 0), 50)) == set()
+
+
+@pytest.mark.parametrize(("name", "unseen"), [("backalley.examples.kuhn", 2), ("backhand", 50), ("bezique", 54)])
+def test_cards_that_a_seat_has_not_seen(name: str, unseen: int) -> None:
+    """At the first decision: Kuhn's other card and the third; all but the hand of two; all but
+    a hand of eight, the turn-up and the top of the stock."""
+    batch = backalley.BatchEnv(backalley.game(name), 1, seed=1)
+    batch.reset()
+    assert course.unseen(batch.game, batch, 0, np.random.default_rng(0)) == unseen
 
 
 def test_what_cannot_be_measured_is_refused() -> None:
