@@ -18,8 +18,10 @@ from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.threads import threads_of
 
-from ..figures.formatting import Line, options, title
+from ..figures.charts import EVEN, Dots, dots
+from ..figures.formatting import Line, options, title, with_options
 from ..figures.result_kinds import Files, OfGame, of_game
+from ..figures.stats import Estimate
 from ..matches.evaluate import check_deals, check_seed, dismiss, identities, line_up
 from ..matches.sample import LineUp, Sample, Series
 from ..matches.seeding import Space, roots
@@ -29,6 +31,14 @@ from .figure import Figure, shown
 
 Progress = Callable[[int, int, str], None]
 DEALS = 1000
+
+
+_CHARTS = (
+    ("fairness", "Where all play alike, by whose play", ("return of", "advantage of")),
+    ("the house", "What it gains a game, by whose play", ("gain of the house",)),
+    ("skill", "What each agent gains on the one before it", ("lead over",)),
+)
+"""A chart's name, what it is about, and how its measures begin."""
 
 
 def _figures(files: Files) -> Iterator[Line]:
@@ -61,6 +71,21 @@ class Analysis(OfGame, kind="analysis", heading="What a game is worth", tables={
     def footnotes(cls, files: Files) -> list[str]:
         """What was left out."""
         return list(dict.fromkeys(sentence for found in files for sentence in found["left_out"]))
+
+    @classmethod
+    def charts(cls, files: Files) -> Iterator[Dots]:
+        """What seats and roles gain, what a house keeps, and what each agent gains on the one before it."""
+        for found in files:
+            figures = [Figure(**one) for one in found["figures"]]
+            for name, words, begins in _CHARTS:
+                rows = [
+                    (f"{one.measure} ({one.play})", Estimate(one.value, one.low, one.high))
+                    for one in figures
+                    if one.measure.startswith(begins)
+                ]
+                if rows:
+                    about = f"{words}; 95 % intervals over {found['deals']:,} deals, or exact."
+                    yield dots(f"{with_options(found)}: {name}", about, "in the game's rewards", rows, EVEN)
 
     def measured(self) -> dict[str, Any]:
         """What was found, as its file holds it."""

@@ -14,7 +14,7 @@ from backalley.agents.match import play_out
 from backalley.benchmarks.analyse import course, matches
 from backalley.benchmarks.analyse import sweep as sweeps
 from backalley.benchmarks.analyse.analysis import Analysis, analyse_game
-from backalley.benchmarks.analyse.house import FairPay
+from backalley.benchmarks.analyse.house import FairPay, counting, deviation
 from backalley.benchmarks.analyse.matches import deal_share, deals_to_tell, fairness
 from backalley.benchmarks.exact.exact import solve
 from backalley.benchmarks.figures import results
@@ -22,6 +22,8 @@ from backalley.benchmarks.matches.evaluate import line_up
 from backalley.benchmarks.matches.sample import LineUp, Sample, Series, deal_keys
 from backalley.benchmarks.matches.seeding import Space, roots
 from backalley.console.errors import InvalidValue
+from backalley.envs.baccarat import odds
+from backalley.envs.baccarat.state import TIE
 from backalley.envs.core.rules.options import OptionError
 
 
@@ -132,6 +134,14 @@ def test_combinations_are_tried_once() -> None:
         sweeps.sweep("backhand", {"ace_rule": ["off"] * 600, "ace_rule_on_replacement": [False]}, together=True)
 
 
+def test_its_charts_show_fairness_and_skill() -> None:
+    found = analyse_game("backalley.examples.kuhn", ["random", "bot"], deals=20)
+    fair, skilled = Analysis.charts([found.to_json()])
+    assert [words for words, _ in skilled.rows] == [f"lead over the agent before it ({found.agents[1]} v random)"]
+    assert "fairness" in fair.title
+    assert "advantage of the first player (random)" in dict(fair.rows)
+
+
 @pytest.mark.slow
 def test_a_small_game_of_two_seats_has_exact_bounds() -> None:
     """Kuhn's poker is worth -1/18 to the seat that acts first."""
@@ -151,6 +161,20 @@ def test_a_seat_that_is_favoured_is_found() -> None:
         sample.add(np.stack([gained, -gained], axis=1)[:, None, :], 0, 0.0)
         first, _ = fairness(game, ["random"], [sample])
         assert (first.low > 0) == unfair
+
+
+@pytest.mark.slow
+def test_counting_is_worth_what_half_packs_show() -> None:
+    """The estimate's deviation is that of exact gains on a tie over random half packs; the rest is by hand."""
+    (*_, tie), random = odds.edges(game := backalley.game("baccarat", mode="punto_banco")), np.random.default_rng(1)
+    cards = np.repeat(np.arange(10), odds.full_counts(game))
+    halves = [np.bincount(random.permutation(cards)[: len(cards) // 2], minlength=10).tolist() for _ in range(40)]
+    exact = [float(odds.bet_value(game, odds.odds(game, counts=half), TIE)) for half in halves]
+    assert deviation([(count, float(-more)) for count, more in tie.gone.values()]) == pytest.approx(
+        np.std(exact, ddof=1), rel=0.25
+    )
+    assert counting(0.0, [(26, 0.01), (26, -0.01)]) == pytest.approx(0.01 * np.sqrt(51 / (2 * np.pi)))
+    assert counting(0.1, [(52, 0.01)]) == 0
 
 
 def test_roles_are_those_of_the_decks_that_were_played() -> None:
