@@ -24,7 +24,7 @@ _COLUMNS: Columns = {
     "packs": "{decks}",
     "Banker sees": "{banker_sees}",
     "Player draws to a five": lambda row: _exact(row["draws"]),
-    "Banker mixes, if the Player stood": lambda row: f"on {row['mixed']}",
+    "Banker mixes, no third card dealt": lambda row: f"on {row['mixed']}",
     "draws there": lambda row: _exact(row["mixed_draws"]),
     "value to the Player": lambda row: _exact(row["value"]),
     "if fives always draw": lambda row: f"{float(Fraction(row['always_draws'])):.10f}",
