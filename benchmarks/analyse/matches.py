@@ -20,6 +20,8 @@ from .figure import Figure, derived, estimated
 Seats = npt.NDArray[np.int64]
 LEVEL = 0.2
 """One level of skill, in standard deviations of a match's return."""
+_ROLES = {"dealer": "dealer", "banker": "banker", "dealt_first": "seat dealt first"}
+"""Roles by the fields of a State that hold their seats."""
 _TABLES = 1024
 """Tables of one batch that is dealt to see who has which role."""
 _POWER = stats.NORMAL + 0.841621
@@ -37,18 +39,18 @@ def fairness(game: Game, names: Sequence[str], alone: Sequence[Sample]) -> Itera
 
 
 def roles(game: Game, keys: Roots, deals: int) -> dict[str, Seats]:
-    """Return who has the first decision, and who deals or holds the bank then, in each deal [D], by the name of the
-    role. One that only the cards decide, or that no seat has, is left out: whoever has it also has certain cards."""
+    """Return who has the first decision, and the seats of `_ROLES` then, in each deal [D], by the role's name. One
+    that only the cards decide, or that no seat has, is left out: whoever has it also has certain cards."""
     streams, own = np.zeros(deals, np.uint64), np.zeros((deals, 0), np.uint64)
     deal_keys(*keys, 0, streams, own)
-    held: dict[str, list[Seats]] = {"first player": [], "dealer": [], "banker": []}
+    held: dict[str, list[Seats]] = {"first player": [], **{role: [] for role in _ROLES.values()}}
     for some in np.array_split(streams, -(-deals // _TABLES)):
         batch = BatchEnv(game, len(some))
         batch.reset(streams=some)
         records = batch.states().records
         held["first player"].append(batch.arrays.seat.astype(np.int64))
-        for name in {"dealer", "banker"} & {*(records.dtype.names or ())}:
-            held[name].append(records[name].astype(np.int64))
+        for name in _ROLES.keys() & {*(records.dtype.names or ())}:
+            held[_ROLES[name]].append(records[name].astype(np.int64))
     found = {name: np.concatenate(parts) for name, parts in held.items() if parts}
     found = {name: seats for name, seats in found.items() if (seats >= 0).all()}
     first, others = found.get("first player"), [seats for name, seats in found.items() if name != "first player"]

@@ -209,7 +209,9 @@ def test_a_dealer_who_wins_has_the_advantage() -> None:
 
 def test_who_begins_by_their_cards_is_no_role() -> None:
     """In chemin de fer a natural ends the coup, and a Player who must draw is not asked."""
-    assert set(matches.roles(backalley.game("baccarat", mode="chemin"), roots(Space.EVALUATION, 0), 50)) == set()
+    keys = roots(Space.EVALUATION, 0)
+    assert set(matches.roles(backalley.game("baccarat", mode="chemin"), keys, 50)) == set()
+    assert set(matches.roles(backalley.game("missouri_city"), keys, 50)) == {"seat dealt first"}
 
 
 @pytest.mark.parametrize(("name", "unseen"), [("backalley.examples.kuhn", 2), ("backhand", 50), ("bezique", 54)])
