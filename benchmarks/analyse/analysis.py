@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from backalley.agents.base.agent import Agent, name_of
 from backalley.console.errors import InvalidValue
@@ -16,8 +18,10 @@ from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.threads import threads_of
 
-from ..figures.formatting import Line, options, title
+from ..figures.charts import EVEN, Dots, dots
+from ..figures.formatting import Line, options, title, with_options
 from ..figures.result_kinds import Files, OfGame, of_game
+from ..figures.stats import Estimate
 from ..matches.evaluate import check_deals, check_seed, dismiss, identities, line_up
 from ..matches.sample import LineUp, Sample, Series
 from ..matches.seeding import Space, roots
@@ -27,6 +31,14 @@ from .figure import Figure, shown
 
 Progress = Callable[[int, int, str], None]
 DEALS = 1000
+
+
+_CHARTS = (
+    ("fairness", "Where all play alike, by whose play", ("return of", "advantage of")),
+    ("the house", "What it gains a game, by whose play", ("gain of the house",)),
+    ("skill", "What each agent gains on the one before it", ("lead over",)),
+)
+"""A chart's name, what it is about, and how its measures begin."""
 
 
 def _figures(files: Files) -> Iterator[Line]:
@@ -59,6 +71,21 @@ class Analysis(OfGame, kind="analysis", heading="What a game is worth", tables={
     def footnotes(cls, files: Files) -> list[str]:
         """What was left out."""
         return list(dict.fromkeys(sentence for found in files for sentence in found["left_out"]))
+
+    @classmethod
+    def charts(cls, files: Files) -> Iterator[Dots]:
+        """What seats and roles gain, what a house keeps, and what each agent gains on the one before it."""
+        for found in files:
+            figures = [Figure(**one) for one in found["figures"]]
+            for name, words, begins in _CHARTS:
+                rows = [
+                    (f"{one.measure} ({one.play})", Estimate(one.value, one.low, one.high))
+                    for one in figures
+                    if one.measure.startswith(begins)
+                ]
+                if rows:
+                    about = f"{words}; 95 % intervals over {found['deals']:,} deals, or exact."
+                    yield dots(f"{with_options(found)}: {name}", about, "in the game's rewards", rows, EVEN)
 
     def measured(self) -> dict[str, Any]:
         """What was found, as its file holds it."""
@@ -121,9 +148,11 @@ def analyse_game(
         alone, pairs = _played(game, players, deals, seed, threads, unfinished, progress)
         words = [name_of(player) for player in players]
         left_out: list[str] = []
+        held = matches.roles(game, roots(Space.EVALUATION, seed), deals) if game.num_seats > 1 else {}
         found = [
             *matches.fairness(game, words, alone),
-            *_equilibrium(game, left_out),
+            *matches.advantages(game, words, alone, held, left_out),
+            *_equilibrium(game, held, left_out),
             *house.figures(game, words, alone, left_out, threads),
             *matches.skill(game, words, alone, pairs, left_out),
             *course.figures(game, players, min(deals, course.MOST_TABLES), seed, left_out),
@@ -136,8 +165,8 @@ def analyse_game(
     )
 
 
-def _equilibrium(game: Game, left_out: list[str]) -> Iterator[Figure]:
-    """What each of two seats gains in equilibrium."""
+def _equilibrium(game: Game, held: Mapping[str, matches.Seats], left_out: list[str]) -> Iterator[Figure]:
+    """What each of two seats gains in equilibrium, and so each role that always has the same seat."""
     if game.num_seats == 1:
         return
     try:
@@ -145,9 +174,14 @@ def _equilibrium(game: Game, left_out: list[str]) -> Iterator[Figure]:
     except NOT_EXACT as error:
         left_out.append(f"Equilibrium: {error}")
         return
-    for seat, ends in enumerate(((low, high), (-high, -low))):
+    by_seat = ((low, high), (-high, -low))
+    for seat, ends in enumerate(by_seat):
         words = f"return of {game.seat_name(seat)}, by its bounds"
         yield Figure("fairness", words, "equilibrium", sum(ends) / 2, *ends)
+    for role, seats in held.items():
+        if not np.ptp(seats):
+            ends = by_seat[seats[0]]
+            yield Figure("fairness", f"advantage of the {role}, by its bounds", "equilibrium", sum(ends) / 2, *ends)
 
 
 def _played(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import operator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +22,9 @@ from .figure import Figure, estimated
 
 MOST_TABLES = 512
 _DRAMA_TABLES, _ROLLOUTS = 32, 16
+_UNSEEN_TABLES = 64
+_REDRAWN, _MOST_REDRAWN = 16, 1024
+"""Determinizations that show which cards a seat has not seen: at first, and at most."""
 
 
 def figures(game: Game, players: Sequence[Agent], tables: int, seed: int, left_out: list[str]) -> Iterator[Figure]:
@@ -42,11 +48,16 @@ def _course(game: Game, player: Agent, tables: int, seed: int) -> Iterator[Figur
     batch.reset()
     who, keys = np.zeros((tables, game.num_seats), np.int64), _keys(seed, tables)
     made, choices, forced = np.zeros((tables, game.num_seats)), np.zeros(tables), np.zeros(tables)
+    hidden, random = np.zeros(min(tables, _UNSEEN_TABLES)), np.random.default_rng(sequence(Space.EVALUATION, seed, 3))
     while len(rows := np.flatnonzero(batch.arrays.seat >= 0)):
         legal = batch.arrays.mask[rows].sum(1)
         made[rows, batch.arrays.seat[rows]] += 1
         choices[rows] += legal
         forced[rows] += legal == 1
+        # One decision of each game, all equally likely: the n-th replaces the one so far in one of n cases.
+        few = rows[rows < _UNSEEN_TABLES]
+        for row in few[random.random(len(few)) * made[few].sum(1) < 1]:
+            hidden[row] = unseen(game, batch, row, random)
         batch.step(act_rows(batch, [player], who, rows, keys), rows)
     total, name = np.maximum(made.sum(1), 1), name_of(player)
     yield estimated("course", "decisions of a game", name, stats.mean_interval(made.sum(1)))
@@ -54,6 +65,28 @@ def _course(game: Game, player: Agent, tables: int, seed: int) -> Iterator[Figur
         yield estimated("course", f"decisions of {game.seat_name(seat)}", name, stats.mean_interval(made[:, seat]))
     yield estimated("course", "legal actions of a decision", name, stats.mean_interval(choices / total))
     yield estimated("course", "share of forced decisions", name, stats.share_interval(forced / total))
+    yield estimated("course", "cards that the seat to act has not seen", name, stats.mean_interval(hidden))
+
+
+def unseen(game: Game, batch: BatchEnv, row: int, random: np.random.Generator) -> int:
+    """Return how many cards change when all that the seat to act cannot know is drawn again, so often that twice as
+    many draws change no more."""
+    names = [game.card_name(card) for card in range(game.deck_size)]
+    drawn, found, before = list[Mapping[str, Sequence[int]]](), 0, -1
+    while found > before and len(drawn) < _MOST_REDRAWN:
+        keys = random.integers(2**63, size=max(_REDRAWN, len(drawn)), dtype=np.uint64)
+        drawn += [game.piles(one) for one in batch.determinize(keys, np.full(len(keys), row)).records]
+        found, before = sum(_changed([one[pile] for one in drawn], names) for pile in drawn[0]), found
+    return found
+
+
+def _changed(piles: Sequence[Sequence[int]], names: Sequence[str]) -> int:
+    """How many cards of a pile change. Where it lies in the order of the pack, places mean nothing, and those cards
+    change that are not always there."""
+    named = [[names[card] for card in pile] for pile in piles]
+    if all([*pile] == sorted(pile) for pile in piles):
+        return len(named[0]) - functools.reduce(operator.and_, map(Counter, named)).total()
+    return sum(len({*place}) > 1 for place in zip(*named, strict=False))
 
 
 def _drama(game: Game, tables: int, seed: int) -> Iterator[Figure]:

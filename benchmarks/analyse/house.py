@@ -58,21 +58,51 @@ def _bets(game: Game, left_out: list[str]) -> Iterator[Figure]:
     """Exact edges of single bets, where the game's odds.py has `edges`."""
     edges = getattr(odds_module(game.type), "edges", lambda _: ())
     try:
-        for words, edge in edges(game):
-            yield exactly("house", words, "any", float(edge))
+        for bet, whole, gone in edges(game):
+            yield exactly("house", f"edge of a unit on {bet}", "any", float(whole))
+            for card, (_, more) in gone.items():
+                yield exactly("house", f"change of that on {bet}, {card} gone", "any", float(more))
+            if gone:
+                found = counting(float(-whole), [(cards, float(-more)) for cards, more in gone.values()])
+                yield derived("house", f"what counting gains on {bet}, about", "any", found)
     except InvalidValue as error:
         left_out.append(f"Edges of bets: {error}")
+
+
+def deviation(changes: Sequence[tuple[int, float]]) -> float:
+    """Return about the standard deviation of a gain over what is left of the pack, half of it gone. `changes` are, for
+    each kind of card, how many there are and what one of them gone adds to the gain.
+
+    Changes are taken to add up (Griffin, The Theory of Blackjack): with n of N cards gone the deviation is
+    s * sqrt(n (N - 1) / (N - n)), where s is that of a card's change."""
+    cards, change = np.array(changes, float).T
+    pack = int(cards.sum())
+    variance = np.average((change - np.average(change, weights=cards)) ** 2, weights=cards)
+    return math.sqrt(variance * (pack // 2) * (pack - 1) / (pack - pack // 2))
+
+
+def counting(gain: float, changes: Sequence[tuple[int, float]]) -> float:
+    """Return about how much more a unit gains that is bet only where the cards left favour it, by a normal law."""
+    spread = deviation(changes)
+    if spread == 0:
+        return 0.0
+    height = gain / spread
+    density, below = math.exp(-(height**2) / 2) / math.sqrt(2 * math.pi), math.erfc(-height / math.sqrt(2)) / 2
+    return gain * below + spread * density - max(0.0, gain)
 
 
 def _removals(game: Game, num_threads: int) -> Iterator[Figure]:
     """What one card of each kind out of the pack does, if the player knows it and plays at best."""
     assert game.type.enumeration is not None
-    whole, one_of = value_of(game, num_threads).low, dict[int, int]()
-    for card in reversed(range(game.deck_size)):
-        one_of[int(game.type.enumeration.kind(card))] = card
-    for card in sorted(one_of.values()):
+    whole, alike = value_of(game, num_threads).low, dict[int, list[int]]()
+    for card in range(game.deck_size):
+        alike.setdefault(int(game.type.enumeration.kind(card)), []).append(card)
+    changes = list[tuple[int, float]]()
+    for card, *more in sorted(alike.values()):
         less = solve(game, without=card, num_threads=num_threads).best_return
+        changes.append((1 + len(more), less - whole))
         yield exactly("house", f"change of the gain, {game.card_name(card)} gone", "best", whole - less)
+    yield derived("house", "what counting gains, about", "best", counting(whole, changes))
 
 
 def _sampled(name: str, sample: Sample, game: Game) -> Iterator[Figure]:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 
 from ..figures import stats
 from ..figures.stats import Floats
-from ..matches.sample import Sample
+from ..matches.sample import Sample, deal_keys
+from ..matches.seeding import Roots
 from .figure import Figure, derived, estimated
 
+Seats = npt.NDArray[np.int64]
 LEVEL = 0.2
 """One level of skill, in standard deviations of a match's return."""
+_ROLES = {"dealer": "dealer", "banker": "banker", "dealt_first": "seat dealt first"}
+"""Roles by the fields of a State that hold their seats."""
+_TABLES = 1024
+"""Tables of one batch that is dealt to see who has which role."""
 _POWER = stats.NORMAL + 0.841621
 """Normal quantiles: a test at 5 % that finds a lead in 80 of 100 samples."""
 
@@ -28,6 +36,48 @@ def fairness(game: Game, names: Sequence[str], alone: Sequence[Sample]) -> Itera
         for seat in range(game.num_seats):
             gained = stats.mean_interval(sample.returns[:, :, seat].mean(1), game.reward_range)
             yield estimated("fairness", f"return of {game.seat_name(seat)}", name, gained)
+
+
+def roles(game: Game, keys: Roots, deals: int) -> dict[str, Seats]:
+    """Return who has the first decision, and the seats of `_ROLES` then, in each deal [D], by the role's name. One
+    that only the cards decide, or that no seat has, is left out: whoever has it also has certain cards."""
+    streams, own = np.zeros(deals, np.uint64), np.zeros((deals, 0), np.uint64)
+    deal_keys(*keys, 0, streams, own)
+    held: dict[str, list[Seats]] = {"first player": [], **{role: [] for role in _ROLES.values()}}
+    for some in np.array_split(streams, -(-deals // _TABLES)):
+        batch = BatchEnv(game, len(some))
+        batch.reset(streams=some)
+        records = batch.states().records
+        held["first player"].append(batch.arrays.seat.astype(np.int64))
+        for name in _ROLES.keys() & {*(records.dtype.names or ())}:
+            held[_ROLES[name]].append(records[name].astype(np.int64))
+    found = {name: np.concatenate(parts) for name, parts in held.items() if parts}
+    found = {name: seats for name, seats in found.items() if (seats >= 0).all()}
+    first, others = found.get("first player"), [seats for name, seats in found.items() if name != "first player"]
+    if first is not None and all(np.ptp((first - seats) % game.num_seats) for seats in [np.zeros_like(first), *others]):
+        del found["first player"]
+    return found
+
+
+def advantages(
+    game: Game, names: Sequence[str], alone: Sequence[Sample], held: Mapping[str, Seats], left_out: list[str]
+) -> Iterator[Figure]:
+    """What the seat of each role gains over the mean of all seats, by each agent's play, and how much more by the last
+    agent's than by the first one's."""
+    if game.num_seats == 1:
+        return
+    if "first player" not in held:
+        left_out.append("The first player: the cards decide who that is, or whether anybody has a choice.")
+    low, high = (end * (game.num_seats - 1) / game.num_seats for end in stats.lead_bounds(game.reward_range))
+    for role, seats in held.items():
+        gained = [
+            (sample.returns[np.arange(len(seats)), :, seats] - sample.returns.mean(2)).mean(1) for sample in alone
+        ]
+        for name, deals in zip(names, gained, strict=True):
+            yield estimated("fairness", f"advantage of the {role}", name, stats.mean_interval(deals, (low, high)))
+        if len(names) > 1:
+            change = stats.mean_interval(gained[-1] - gained[0], stats.lead_bounds((low, high)))
+            yield estimated("fairness", f"change of that of the {role}", f"{names[-1]} v {names[0]}", change)
 
 
 def skill(

@@ -3,6 +3,7 @@
 from .learning import examples, guides, learners, methods, throughput  # noqa: F401
 from .peers import peers  # noqa: F401
 from .play import (  # noqa: F401
+    blunders,
     chaos,
     cluster_check,
     first_tables,
@@ -12,4 +13,4 @@ from .play import (  # noqa: F401
     soak,
 )
 from .speed import against, decision_parts, events_cost, gpu, in_jax, instructions, trees  # noqa: F401
-from .strength import cross, ladder, levels, mixtures, panel, poker_duel_chances, searches  # noqa: F401
+from .strength import chemin, cross, ladder, levels, mixtures, panel, poker_duel_chances, searches  # noqa: F401

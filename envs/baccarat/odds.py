@@ -194,9 +194,17 @@ def bet_value(game: Game, found: Odds, side: int) -> Fraction:
     return sum((found.share(winner) * gains[winner] for winner in range(3)), Fraction(0))
 
 
-def edges(game: Game) -> Iterator[tuple[str, Fraction]]:
-    """What the house keeps of a unit on each side, in words and exactly, a five being drawn to; and, where the packs
-    end, how much more it is once a card of each value is out of them. Raises ValueError for chemin de fer."""
+class Edge(NamedTuple):
+    """What the house keeps of a unit on one side, a five being drawn to."""
+
+    bet: str
+    whole: Fraction
+    gone: dict[str, tuple[int, Fraction]]
+    """Where the packs end: how many such cards there are, and how much more it is with one of them gone."""
+
+
+def edges(game: Game) -> Iterator[Edge]:
+    """The exact edge of each side's bet. Raises ValueError for chemin de fer."""
 
     def kept(gone: int | None) -> list[Fraction]:
         counts = full_counts(game)
@@ -206,11 +214,13 @@ def edges(game: Game) -> Iterator[tuple[str, Fraction]]:
         return [-bet_value(game, found, side) for side in (PLAYER, BANK, TIE)]
 
     whole = kept(None)
-    for side, edge in zip((PLAYER, BANK, TIE), whole, strict=True):
-        yield f"edge of a unit on {SIDE_NAMES[side]}", edge
-    for gone in range(10) if game.options.decks else ():
-        for side, edge in zip((PLAYER, BANK, TIE), kept(gone), strict=True):
-            yield f"change of that on {SIDE_NAMES[side]}, a card of value {gone} gone", edge - whole[side]
+    less = [kept(gone) for gone in range(10)] if game.options.decks else []
+    for side in (PLAYER, BANK, TIE):
+        gone = {
+            f"a card of value {value}": (int(cards), edges[side] - whole[side])
+            for value, (cards, edges) in enumerate(zip(full_counts(game), less, strict=False))
+        }
+        yield Edge(SIDE_NAMES[side], whole[side], gone)
 
 
 class Fives(NamedTuple):

@@ -10,14 +10,20 @@ import numpy as np
 import pytest
 
 import backalley
+from backalley.agents.match import play_out
+from backalley.benchmarks.analyse import course, matches
 from backalley.benchmarks.analyse import sweep as sweeps
 from backalley.benchmarks.analyse.analysis import Analysis, analyse_game
-from backalley.benchmarks.analyse.house import FairPay
+from backalley.benchmarks.analyse.house import FairPay, counting, deviation
 from backalley.benchmarks.analyse.matches import deal_share, deals_to_tell, fairness
 from backalley.benchmarks.exact.exact import solve
 from backalley.benchmarks.figures import results
-from backalley.benchmarks.matches.sample import Sample
+from backalley.benchmarks.matches.evaluate import line_up
+from backalley.benchmarks.matches.sample import LineUp, Sample, Series, deal_keys
+from backalley.benchmarks.matches.seeding import Space, roots
 from backalley.console.errors import InvalidValue
+from backalley.envs.baccarat import odds
+from backalley.envs.baccarat.state import TIE
 from backalley.envs.core.rules.options import OptionError
 
 
@@ -128,6 +134,14 @@ def test_combinations_are_tried_once() -> None:
         sweeps.sweep("backhand", {"ace_rule": ["off"] * 600, "ace_rule_on_replacement": [False]}, together=True)
 
 
+def test_its_charts_show_fairness_and_skill() -> None:
+    found = analyse_game("backalley.examples.kuhn", ["random", "bot"], deals=20)
+    fair, skilled = Analysis.charts([found.to_json()])
+    assert [words for words, _ in skilled.rows] == [f"lead over the agent before it ({found.agents[1]} v random)"]
+    assert "fairness" in fair.title
+    assert "advantage of the first player (random)" in dict(fair.rows)
+
+
 @pytest.mark.slow
 def test_a_small_game_of_two_seats_has_exact_bounds() -> None:
     """Kuhn's poker is worth -1/18 to the seat that acts first."""
@@ -147,6 +161,66 @@ def test_a_seat_that_is_favoured_is_found() -> None:
         sample.add(np.stack([gained, -gained], axis=1)[:, None, :], 0, 0.0)
         first, _ = fairness(game, ["random"], [sample])
         assert (first.low > 0) == unfair
+
+
+@pytest.mark.slow
+def test_counting_is_worth_what_half_packs_show() -> None:
+    """The estimate's deviation is that of exact gains on a tie over random half packs; the rest is by hand."""
+    (*_, tie), random = odds.edges(game := backalley.game("baccarat", mode="punto_banco")), np.random.default_rng(1)
+    cards = np.repeat(np.arange(10), odds.full_counts(game))
+    halves = [np.bincount(random.permutation(cards)[: len(cards) // 2], minlength=10).tolist() for _ in range(40)]
+    exact = [float(odds.bet_value(game, odds.odds(game, counts=half), TIE)) for half in halves]
+    assert deviation([(count, float(-more)) for count, more in tie.gone.values()]) == pytest.approx(
+        np.std(exact, ddof=1), rel=0.25
+    )
+    assert counting(0.0, [(26, 0.01), (26, -0.01)]) == pytest.approx(0.01 * np.sqrt(51 / (2 * np.pi)))
+    assert counting(0.1, [(52, 0.01)]) == 0
+
+
+def test_roles_are_those_of_the_decks_that_were_played() -> None:
+    """Who deals is drawn with the deck; by points of the sample's own deals, each seat's return is found again."""
+    game, deals, keys = backalley.game("bezique"), 12, roots(Space.EVALUATION, 5)
+    agents = line_up(game, ["random"], 1) * 2
+    sample = Series([LineUp(game, agents, keys, deals)], None).play()[0]
+    streams, own = np.zeros(deals, np.uint64), np.zeros((deals, 2), np.uint64)
+    deal_keys(*keys, 0, streams, own)
+    tables = backalley.BatchEnv(game, deals, autoreset=False)
+    tables.reset(streams=streams)
+    held, dealer = matches.roles(game, keys, deals), tables.states().records["dealer"]
+    assert set(dealer) == {0, 1}
+    np.testing.assert_array_equal(held["dealer"], dealer)
+    np.testing.assert_array_equal(held["first player"], 1 - dealer)
+    returns, _ = play_out(tables, agents, np.tile(sample.seatings[:1], (deals, 1)), own[:, 0])
+    np.testing.assert_allclose(returns, sample.returns[:, 0])
+
+
+def test_a_dealer_who_wins_has_the_advantage() -> None:
+    game, dealer = backalley.game("bezique"), np.arange(100) % 2
+    sample = Sample(np.array([[0, 0]]))
+    sample.add(np.where(np.arange(2) == dealer[:, None], 0.5, -0.5)[:, None, :], 0, 0.0)
+    level = Sample(sample.seatings)
+    level.add(np.zeros((100, 1, 2)), 0, 0.0)
+    found = [*matches.advantages(game, ["fair", "sharp"], [level, sample], {"dealer": dealer}, left_out := [])]
+    assert [(one.measure, one.value) for one in found] == [
+        ("advantage of the dealer", 0.0), ("advantage of the dealer", 0.5), ("change of that of the dealer", 0.5),
+    ]  # fmt: skip
+    assert "first player" in left_out[0]
+
+
+def test_who_begins_by_their_cards_is_no_role() -> None:
+    """In chemin de fer a natural ends the coup, and a Player who must draw is not asked."""
+    keys = roots(Space.EVALUATION, 0)
+    assert set(matches.roles(backalley.game("baccarat", mode="chemin"), keys, 50)) == set()
+    assert set(matches.roles(backalley.game("missouri_city"), keys, 50)) == {"seat dealt first"}
+
+
+@pytest.mark.parametrize(("name", "unseen"), [("backalley.examples.kuhn", 2), ("backhand", 50), ("bezique", 54)])
+def test_cards_that_a_seat_has_not_seen(name: str, unseen: int) -> None:
+    """At the first decision: Kuhn's other card and the third; all but the hand of two; all but
+    a hand of eight, the turn-up and the top of the stock."""
+    batch = backalley.BatchEnv(backalley.game(name), 1, seed=1)
+    batch.reset()
+    assert course.unseen(batch.game, batch, 0, np.random.default_rng(0)) == unseen
 
 
 def test_what_cannot_be_measured_is_refused() -> None:

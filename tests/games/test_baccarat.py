@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import backalley
 from backalley.envs.baccarat import bot, coup, odds, text
@@ -135,6 +136,58 @@ def test_chemin_by_cards(decks: int, draw: float, stand: float) -> None:
         assert best.draws == Fraction(163305, 201968)
         assert (best.mixed, best.mixed_draws) == ((0, 6, STOOD), Fraction(490310615, 774749248))
         assert best.value == Fraction(-1059778909061461, 82154663322498585)
+
+
+@enumerates
+@pytest.mark.parametrize("decks", range(1, 9))
+def test_chemin_by_a_linear_program(decks: int) -> None:
+    """All coups counted a second time, and the Player's best probability found without the solver: the most that each
+    case of the Banker leaves, whatever the Banker answers there."""
+    decided, gains = gains_of_chemin(decks)
+    found = odds.chemin(GAME.bind({"mode": "chemin", "decks": decks}))
+    rows = [
+        [slope if place == 0 else -(place == number) for place in range(len(gains) + 1)]
+        for number, lines in enumerate(gains, 1)
+        for _, slope in lines
+    ]
+    limits = [constant for lines in gains for constant, _ in lines]
+    costs = [0.0] + [-1.0] * len(gains)
+    bounds = [(0.0, 1.0)] + [(None, None)] * len(gains)
+    solved = linprog(costs, -np.array(rows), limits, bounds=bounds)
+    best = found.equilibrium()
+    assert len(gains) == len(found.seen) == 484
+    assert decided - solved.fun == pytest.approx(float(best.value), abs=1e-10)
+    assert solved.x[0] == pytest.approx(float(best.draws), abs=1e-6)
+
+
+def gains_of_chemin(decks: int) -> tuple[float, list[list[tuple[float, float]]]]:
+    """What the Player gains where a natural decides, and by the Banker's cards, the third card and the Banker's two
+    answers: `a + b p` if the Player draws to a five with probability p."""
+    left = [16 * decks] + [4 * decks] * 9
+    decided, gains = 0, dict[tuple[int, int, int], list[list[int]]]()
+    for first, second, one, other in itertools.product(range(10), repeat=4):
+        weight, rest = 1, left.copy()
+        for card in (first, second, one, other):
+            weight, rest[card] = weight * rest[card], rest[card] - 1
+        player, banker = (first + second) % 10, (one + other) % 10
+        if max(player, banker) >= NATURAL:
+            decided += weight * sum(rest) * (sum(rest) - 1) * int(np.sign(player - banker))
+            continue
+        for third in [STOOD] if player > 5 else range(10) if player < 5 else range(11):
+            drew, held = third != STOOD, rest.copy()
+            drawn, final = held[third] if drew else sum(held), (player + third * drew) % 10
+            if drew:
+                held[third] -= 1
+            cards = sum(held) if drew else sum(held) - 1  # the third card of a hand that stands, unseen
+            lines = gains.setdefault((min(one, other), max(one, other), third), [[0, 0], [0, 0]])
+            stands = weight * drawn * cards * int(np.sign(final - banker))
+            drawing = sum(held[card] * int(np.sign(final - (banker + card) % 10)) for card in range(10))
+            draws = weight * drawn * cards * drawing / sum(held)
+            for line, gain in zip(lines, (stands, draws), strict=True):
+                line[0] += gain * (player != 5 or not drew)
+                line[1] += gain * (player == 5) * (1 if drew else -1)
+    total = math.perm(52 * decks, 6)
+    return decided / total, [[(a / total, b / total) for a, b in lines] for lines in gains.values()]
 
 
 def bankers_chance(game: Game, seen: tuple[int, int, int]) -> Fraction:
