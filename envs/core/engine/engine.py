@@ -312,8 +312,8 @@ class Engine:
         """Begin an episode on one table, as `opening` says, up to the first decision."""
         if opening is None:
             self.stacked.pop(row, None)
-            self._one[0][0] = row
             if self._bound_one is None:
+                self._one[0][0] = row
                 self.open_rows(self._one[0], deck)
             else:
                 self._bound_one[1]()
