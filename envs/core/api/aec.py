@@ -198,13 +198,13 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         self.infos: dict[str, dict[str, Any]] = {}
         for agent in self.agents:
             self.infos[agent] = info.copy()
-        info["action_mask"] = self._copies[1]()
         self._select(self._acting[0], info)
 
     def _select(self, seat: int, info: dict[str, Any]) -> None:
-        """Begin a seat's turn; `info` becomes its own."""
+        """Begin a seat's turn; `info` becomes its own, with the mask."""
         agent = self.agent_selection = self._turn = self.possible_agents[seat]
         self.infos[agent] = info
+        info["action_mask"] = self._copies[1]()
         if self._refused and agent in self._refused:
             info["illegal_action"] = self._refused[agent]
 
@@ -273,7 +273,9 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                 raise InvalidType(
                     f"The action is {action!r}; it must be a whole number of 0..{engine.num_actions - 1}."
                 )
-            refused, paid = None, engine.play_one(number, self._deck) if 0 <= number < engine.num_actions else -1
+            refused, paid, bound = None, -1, engine.bound_one
+            if 0 <= number < engine.num_actions:
+                paid = engine.play_one(number, self._deck) if bound is None else bound[0](number)
             if paid >= 0:
                 self._actions.append(number)
             else:
@@ -314,9 +316,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                     self.infos[name] = info
                 self.agent_selection, self._turn = self.agents[0], _NO_AGENT
             else:
-                info = self._idle.copy()
-                info["action_mask"] = self._copies[1]()
-                self._select(seat, info)
+                self._select(seat, self._idle.copy())
             if self.render_mode == "human":
                 self.render()
         finally:
@@ -347,7 +347,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
     def refresh(self) -> None:
         """Show the table as its state is, after the caller has written to `arrays`; it has to be in play."""
         self.engine.show_one()
-        self._select(self._acting[0], {"action_mask": self._copies[1](), **self._open})
+        self._select(self._acting[0], self._open.copy())
 
     @one_thread
     def render(self) -> str | npt.NDArray[np.uint8] | None:
@@ -425,6 +425,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         batch.raw[:], batch.stream[:] = its.raw, its.stream
         batch.decisions[:], batch.own_decisions[:] = its.decisions, its.own_decisions
         self.engine.stacked = {row: list(decks) for row, decks in self._scratch.stacked.items()}
+        self.engine.bound_one = None
         self.engine.use_history(self._scratch.history and self._scratch.history.copied())
         self._began, self._actions = began, kept["actions"][0].tolist()
         self.engine.show_one()
