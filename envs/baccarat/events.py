@@ -153,7 +153,7 @@ def tell_places(state: State, seat: int, places: int, log: Log) -> None:
 def tell_ended(options: Options, before: State, state: State, opened: bool, log: Log) -> None:
     """§1.3, §2.4: coups have ended since `before`, or since the deal that `opened` them; the latest is turned up, and
     of those before it the values."""
-    for points in range(10):
+    for points in range(10 if options.reshuffle == Reshuffle.SHOE else 0):  # elsewhere all cards are mixed again
         earlier = int(state.exposed[points]) - counted_last(options, state, points)
         for _ in range(earlier if opened else earlier - int(before.exposed[points])):
             tell(log, EVERYBODY, TURNED_UP, NOBODY, points)

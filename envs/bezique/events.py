@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..core.compile.kernel import kernel
 from ..core.rules.events import EVERYBODY, NOBODY, OWN, Events, Kind, Log, all_but, tell
+from ..core.rules.tricks import lowest_card
 from .pack import in_last_eight, top_shown
 from .state import (
     COPIES,
@@ -101,14 +102,20 @@ def laid_number(options: Options, state: State, seat: int, card: int) -> int:
 
 @kernel
 def tell_drawn(before: State, state: State, seat: int, log: Log) -> None:
-    """A seat's new cards, to itself; both lists are in ascending order. §1.3, §1.5"""
-    old = 0
+    """A seat's new cards, to itself, in the order of their numbers. §1.3, §1.5"""
+    new = held_by(state, seat) & ~held_by(before, seat)
+    while new:
+        tell(log, seat, DRAWS, seat, lowest_card(new))
+        new &= new - 1
+
+
+@kernel
+def held_by(state: State, seat: int) -> int:
+    """The set of cards in a hand."""
+    found = 0
     for index in range(int(state.held[seat])):
-        card = int(state.hand[seat, index])
-        while old < int(before.held[seat]) and int(before.hand[seat, old]) < card:
-            old += 1
-        if old == int(before.held[seat]) or int(before.hand[seat, old]) != card:
-            tell(log, seat, DRAWS, seat, card)
+        found |= 1 << int(state.hand[seat, index])
+    return found
 
 
 @kernel

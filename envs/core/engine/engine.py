@@ -181,8 +181,9 @@ class Engine:
         )
         self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
         """A row and an action, for kernels over rows that play one."""
-        self._bound_one: tuple[Callable[[int], int], Callable[[], Any]] | None = None
-        """What plays an action on the only table, and what begins an episode there, once there is machine code."""
+        self.bound_one: tuple[Callable[[int], int], Callable[[], Any]] | None = None
+        """What does `play_one` with an action, and what begins an episode, on the only table: once there is machine
+        code, and while no given pack is to be dealt."""
         self.acting: npt.NDArray[np.int8] = state["seat"]
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
         self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
@@ -211,7 +212,7 @@ class Engine:
         self.memory = Memory(self.game, self.size, buffers, self.memory)
         self.shown = self.memory.shown
         self.batch = self.batch._replace(**self._written())
-        self._bound_one = None
+        self.bound_one = None
         self._kept.clear()
         self.lock = self.memory.lock
 
@@ -312,15 +313,15 @@ class Engine:
         """Begin an episode on one table, as `opening` says, up to the first decision."""
         if opening is None:
             self.stacked.pop(row, None)
-            self._one[0][0] = row
-            if self._bound_one is None:
+            if self.bound_one is None:
+                self._one[0][0] = row
                 self.open_rows(self._one[0], deck)
             else:
-                self._bound_one[1]()
+                self.bound_one[1]()
             return
         decks, start_outcome = opening
         self.start_one(self.draw_start_outcome(row) if start_outcome is None else int(start_outcome), row)
-        self.stacked[row] = list(decks)
+        self.stacked[row], self.bound_one = list(decks), None
         self._deal_out_one(deck, row)
         self.show_one(row)
 
@@ -335,8 +336,6 @@ class Engine:
     def play_one(self, action: int, deck: Deck) -> int:
         """Play an action of 0..A-1 on the only table, always with the same deck, and the deals after it. Return what
         the kernel `step_one` does."""
-        if self._bound_one is not None and not self.stacked:
-            return self._bound_one[0](action)
         if self.history is not None or self.stacked:
             if not self.batch.mask[0, action]:
                 return -1
@@ -346,7 +345,7 @@ class Engine:
         found: int = self.call("step_one", kept, action)
         step, begun = self._bound.get("step_one"), self._bound.get("open_rows")
         if step is not None and begun is not None:
-            self._bound_one = functools.partial(step, kept), functools.partial(begun, kept, self._one[0])
+            self.bound_one = functools.partial(step, kept), functools.partial(begun, kept, self._one[0])
         return found
 
     def move_one(self, action: int, deck: Deck, row: int = 0) -> None:

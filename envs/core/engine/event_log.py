@@ -195,15 +195,12 @@ def step_rows_logged(kept: Kept, rows: IntArray, given: IntArray, chosen: IntArr
         if k + _AHEAD < rows.shape[0]:
             prefetch(history.entries, rows[k + _AHEAD], history.filled[rows[k + _AHEAD]])
         apply_logged(options, batch, history, row, chosen[k])
-        ended = False
-        for episode in range(2):
+        if batch.state[row].seat == CHANCE:  # a call hands over a hundred numbers
             deal_out_logged(options, batch, history, deck, row)
-            if episode == 1:
-                break
-            ended = report(batch, limit, row)
-            if not (ended and autoreset):
-                break
+        ended = report(batch, limit, row)
+        if ended and autoreset:
             begin_logged(options, batch, history, start_outcomes, row)
+            deal_out_logged(options, batch, history, deck, row)
         show(options, batch, row)
         if ended and not autoreset:
             batch.seat[row] = OVER

@@ -105,6 +105,8 @@ def test_a_snapshot_holds_packs_that_are_yet_to_be_dealt(game: Game) -> None:
     env = AECEnv(game)
     env.reset(seed=3, options={"decks": [deck] * 5, "start_outcome": game.num_start_outcomes - 1})
     twin, random = AECEnv(game), np.random.default_rng(3)
+    twin.reset(seed=1)
+    twin.step(random_action(twin, random))  # from now on without given packs
     twin.restore(env.snapshot())
     while env.engine.batch.seat[0] != OVER:
         assert twin.engine.batch.raw.tobytes() == env.engine.batch.raw.tobytes()
