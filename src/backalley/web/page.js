@@ -313,9 +313,10 @@ async function values(the) {
   if (the.now.at !== at) return;
   the.choices[the.now.actions?.findIndex(([action]) => action === found.actions[0].action)]?.focus({ preventScroll: true });
   const amount = (value) => (value === null ? "not tried" : (value > 0 ? "+" : "") + value.toFixed(3));
-  const valued = found.actions.some((one) => one.value !== null);
+  const valued = found.actions.some((one) => one.value !== null), [best, ...others] = found.actions;
+  const level = best.value !== null && others.some((one) => one.value > best.value); // a search departs from its base player for a clear lead alone
   the.values.replaceChildren(make("p", {}, found.actions.length < 2 ? "The only choice is " : "The computer would choose ", make("b", {}, signs(found.actions[0].name)), "."),
-    ...(valued || the.now.over ? [make("p", { className: "quiet" }, `What each choice gains on average, ± its standard error, as far as ${found.by} has seen ahead:`),
+    ...(valued || the.now.over ? [make("p", { className: "quiet" }, `What each choice gains on average, ± its standard error, as far as ${found.by} has seen ahead${level ? "; where no choice leads by more than chance, a rule of thumb decides" : ""}:`),
       make("table", { className: "values" }, found.actions.map((one, place) => make("tr", { className: place ? "" : "best" },
         make("td", {}, signs(one.name), one.taken ? " (played)" : "", place ? "" : " ✓"), make("td", {}, amount(one.value)), make("td", {}, one.value === null ? "" : `± ${one.error.toFixed(3)}`))))] : []));
   the.values.scrollIntoView({ block: "nearest" });
