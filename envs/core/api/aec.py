@@ -100,15 +100,13 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         self._look()
         self._zeros = dict.fromkeys(self.possible_agents, 0.0)
         self._all = [dict.fromkeys(self.possible_agents, flag) for flag in (False, True)]
-        """The same flag for everybody; a copy takes a quarter of the time of a new dictionary."""
         self._begun = False
         self._tells = game.type.open_info is not None
         self._open: dict[str, Any] = {}
         """The entries of everybody's `info` from the game."""
         self._idle: dict[str, Any] = {"action_mask": self._no_mask, "ended": ""}
-        """The `info` after a step of an agent who is not to act; copies are made faster than it. Tianshou takes a key
-        that comes at the end only for missing numbers; TorchRL's wrapper reads the first infos, those of a reset, and
-        takes no text there."""
+        """To be copied: the `info` after a step of who is not to act. Tianshou takes a key that comes at the end only
+        for missing numbers; TorchRL's wrapper reads the first infos, those of a reset, and takes no text there."""
         self._turn: object = _NO_AGENT
         """The agent to act, the same object as in `possible_agents`."""
         self._dealt = dealt_at(self)
