@@ -253,7 +253,8 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         Raises TypeError for anything but a whole number and, unless `on_illegal` says otherwise, IllegalAction (a
         ValueError) with the legal actions in its message; nothing has changed then.
         """
-        lock = self.engine.lock
+        engine = self.engine
+        lock = engine.lock
         if not lock.acquire(False):
             raise InvalidCall(BUSY)
         try:
@@ -262,10 +263,9 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
             agent = self.agent_selection
             if self.terminations[agent] or self.truncations[agent]:
                 if action is not None:
-                    raise self.engine.refuse(0, action)
+                    raise engine.refuse(0, action)
                 self._leave(agent)
                 return
-            engine = self.engine
             number = action if type(action) is int else whole(action)
             if number is None:
                 raise InvalidType(
@@ -285,10 +285,11 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
             gathered = self._cumulative_rewards
             gathered[agent] = 0.0
             if paid:
-                self.rewards, self._paid = {}, True
+                rewards, values = self._zeros.copy(), self._rewards
                 for name, place in self._seat_of.items():
-                    self.rewards[name] = value = self._rewards[place]
+                    rewards[name] = value = values[place]
                     gathered[name] += value
+                self.rewards, self._paid = rewards, True
             elif self._paid:
                 self.rewards, self._paid = self._zeros.copy(), False
             seat: int = self._acting[0]
@@ -297,7 +298,6 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                 self._look_about()
                 for others in self.infos.values():
                     others.update(self._open)
-            self.infos[agent] = self._idle.copy()
             if over:
                 ended, cut = self._ends[0][0], self._ends[1][0]
                 self.terminations, self.truncations = self._all[ended].copy(), self._all[cut].copy()
@@ -314,6 +314,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                     self.infos[name] = info
                 self.agent_selection, self._turn = self.agents[0], _NO_AGENT
             else:
+                self.infos[agent] = self._idle.copy()
                 self._select(seat, self._idle.copy())
             if self.render_mode == "human":
                 self.render()
