@@ -285,11 +285,10 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
             gathered = self._cumulative_rewards
             gathered[agent] = 0.0
             if paid:
-                rewards, values = self._zeros.copy(), self._rewards
+                self.rewards, self._paid = self._zeros.copy(), True
                 for name, place in self._seat_of.items():
-                    rewards[name] = value = values[place]
+                    self.rewards[name] = value = self._rewards[place]
                     gathered[name] += value
-                self.rewards, self._paid = rewards, True
             elif self._paid:
                 self.rewards, self._paid = self._zeros.copy(), False
             seat: int = self._acting[0]
