@@ -100,15 +100,13 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         self._look()
         self._zeros = dict.fromkeys(self.possible_agents, 0.0)
         self._all = [dict.fromkeys(self.possible_agents, flag) for flag in (False, True)]
-        """The same flag for everybody; a copy takes a quarter of the time of a new dictionary."""
         self._begun = False
         self._tells = game.type.open_info is not None
         self._open: dict[str, Any] = {}
         """The entries of everybody's `info` from the game."""
         self._idle: dict[str, Any] = {"action_mask": self._no_mask, "ended": ""}
-        """The `info` after a step of an agent who is not to act; copies are made faster than it. Tianshou takes a key
-        that comes at the end only for missing numbers; TorchRL's wrapper reads the first infos, those of a reset, and
-        takes no text there."""
+        """To be copied: the `info` after a step of who is not to act. Tianshou takes a key that comes at the end only
+        for missing numbers; TorchRL's wrapper reads the first infos, those of a reset, and takes no text there."""
         self._turn: object = _NO_AGENT
         """The agent to act, the same object as in `possible_agents`."""
         self._dealt = dealt_at(self)
@@ -255,7 +253,8 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         Raises TypeError for anything but a whole number and, unless `on_illegal` says otherwise, IllegalAction (a
         ValueError) with the legal actions in its message; nothing has changed then.
         """
-        lock = self.engine.lock
+        engine = self.engine
+        lock = engine.lock
         if not lock.acquire(False):
             raise InvalidCall(BUSY)
         try:
@@ -264,10 +263,9 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
             agent = self.agent_selection
             if self.terminations[agent] or self.truncations[agent]:
                 if action is not None:
-                    raise self.engine.refuse(0, action)
+                    raise engine.refuse(0, action)
                 self._leave(agent)
                 return
-            engine = self.engine
             number = action if type(action) is int else whole(action)
             if number is None:
                 raise InvalidType(
@@ -287,7 +285,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
             gathered = self._cumulative_rewards
             gathered[agent] = 0.0
             if paid:
-                self.rewards, self._paid = {}, True
+                self.rewards, self._paid = self._zeros.copy(), True
                 for name, place in self._seat_of.items():
                     self.rewards[name] = value = self._rewards[place]
                     gathered[name] += value
@@ -299,7 +297,6 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                 self._look_about()
                 for others in self.infos.values():
                     others.update(self._open)
-            self.infos[agent] = self._idle.copy()
             if over:
                 ended, cut = self._ends[0][0], self._ends[1][0]
                 self.terminations, self.truncations = self._all[ended].copy(), self._all[cut].copy()
@@ -316,6 +313,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
                     self.infos[name] = info
                 self.agent_selection, self._turn = self.agents[0], _NO_AGENT
             else:
+                self.infos[agent] = self._idle.copy()
                 self._select(seat, self._idle.copy())
             if self.render_mode == "human":
                 self.render()

@@ -182,8 +182,7 @@ class Engine:
         self._one = np.zeros(1, np.int64), np.zeros(1, np.int64)
         """A row and an action, for kernels over rows that play one."""
         self.bound_one: tuple[Callable[[int], int], Callable[[], Any]] | None = None
-        """What does `play_one` with an action, and what begins an episode, on the only table: once there is machine
-        code, and while no given pack is to be dealt."""
+        """What does `play_one`, and what begins an episode: once there is machine code, while no given pack is left."""
         self.acting: npt.NDArray[np.int8] = state["seat"]
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
         self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
