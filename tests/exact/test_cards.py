@@ -19,6 +19,7 @@ from backalley.benchmarks.cards.imitating import card_of_agent
 from backalley.benchmarks.cards.page import HEIGHT, WIDTH, page
 from backalley.benchmarks.exact.agent_values import agent_values
 from backalley.benchmarks.matches.evaluate import evaluate
+from backalley.envs.core.drawing.pictures.pixels import pdf
 from backalley.envs.core.files.gate import CHECK, with_checksum
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
@@ -124,6 +125,10 @@ def test_the_page_is_of_size_a6_and_says_what_the_card_says() -> None:
     assert f'viewBox="0 0 {WIDTH} {HEIGHT}"' in drawn
     assert all(line in drawn for line in card.words())
     assert pytest.approx(105 / 148, abs=0.002) == WIDTH / HEIGHT
+    pytest.importorskip("PIL", reason="the extra pictures is not installed")
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", pdf(drawn))
+    assert box is not None
+    assert [float(side) / 72 * 25.4 for side in box.groups()] == pytest.approx([105, 148], abs=0.5), "in millimetres"
 
 
 def test_every_number_of_every_game_has_a_name_of_its_own() -> None:

@@ -193,7 +193,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("plans.best_bot=0.9 --set plans.past=0.2", "must not sum to more than 1"),
     ],
     "plot run": [
-        ("--out x.gif", "A picture is .svg or .png"),
+        ("--out x.gif", "A picture is .svg, .png or .pdf"),
         ("--out nowhere/x.svg", "There is no folder"),
         ("--out x.svg --measure wins", "measure is 'wins'; it is one of win_share, mean_return, lead."),
         ("--out x.svg --across hours", "across is 'hours'; it is one of seconds"),

@@ -159,17 +159,18 @@ ANIMATED = (".gif", ".html")
 
 def check_picture(path: Path, *, animated: bool = False) -> None:
     """Raise before any work if no picture could be written here."""
-    if path.suffix.lower() not in (".svg", ".png", *(ANIMATED if animated else ())):
+    if path.suffix.lower() not in (".svg", ".png", ".pdf", *(ANIMATED if animated else ())):
         more = ", and a whole game .gif or .html" * animated
-        raise click.UsageError(f"A picture is .svg or .png{more}; {path.name!r} is neither.")
+        raise click.UsageError(f"A picture is .svg, .png or .pdf{more}; {path.name!r} is none of them.")
     check_place(path)
 
 
 def write_picture(path: Path, svg: str, zoom: float) -> None:
     """Write a picture in the format of its name."""
-    from backalley.envs.core.drawing.pictures.pixels import png
+    from backalley.envs.core.drawing.pictures.pixels import pdf, png
 
-    write_bytes(path, png(svg, zoom) if path.suffix.lower() == ".png" else svg.encode())
+    kind = path.suffix.lower()
+    write_bytes(path, png(svg, zoom) if kind == ".png" else pdf(svg) if kind == ".pdf" else svg.encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:

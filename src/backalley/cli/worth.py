@@ -160,7 +160,9 @@ def variants(
     help="Take best play's return from the file of an earlier solution, instead of solving again.",
 )
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the card: the agent card:FILE.")
-@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write a page of size A6 (.svg or .png).")
+@click.option(
+    "--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write a page of size A6 (.svg, .png, .pdf)."
+)
 @seed_option(0, "Decides the deals.")
 @json_option
 def card(

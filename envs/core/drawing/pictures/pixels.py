@@ -7,11 +7,15 @@ import io
 import re
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from backalley.console.errors import InvalidValue, NotInstalled, printable
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 EXTRA = (
     "Pixels need resvg-py and Pillow, of which {missing} is not installed: pip install 'backalley[pictures]'. Pictures "
@@ -43,13 +47,26 @@ def png(svg: str, zoom: float = 1.0) -> bytes:
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=zoom, skip_system_fonts=True))
 
 
-def pixels(svg: str) -> npt.NDArray[np.uint8]:
-    """Return a picture as red, green and blue [H, W, 3]. Raises ModuleNotFoundError without the extra."""
+def _image(svg: str, zoom: float = 1.0) -> Image:
+    """A picture as Pillow has it. Raises ModuleNotFoundError without the extra."""
     try:
-        from PIL import Image
+        import PIL.Image
     except ModuleNotFoundError as error:
         raise NotInstalled(EXTRA.format(missing="Pillow")) from error
-    return np.asarray(Image.open(io.BytesIO(png(svg))).convert("RGB"))
+    return PIL.Image.open(io.BytesIO(png(svg, zoom))).convert("RGB")
+
+
+def pixels(svg: str) -> npt.NDArray[np.uint8]:
+    """Return a picture as red, green and blue [H, W, 3]. Raises ModuleNotFoundError without the extra."""
+    return np.asarray(_image(svg))
+
+
+def pdf(svg: str) -> bytes:
+    """Return a picture as a page of PDF of its own size, 96 pixels an inch, with four times as many. Raises
+    ModuleNotFoundError without the extra."""
+    page = io.BytesIO()
+    _image(svg, 4).save(page, "PDF", resolution=4 * 96)
+    return page.getvalue()
 
 
 def gif(pictures: Sequence[str], seconds: float = 1.0, zoom: float = 1.0) -> bytes:
@@ -57,21 +74,19 @@ def gif(pictures: Sequence[str], seconds: float = 1.0, zoom: float = 1.0) -> byt
     ModuleNotFoundError without the extra, ValueError for no pictures."""
     if not pictures:
         raise InvalidValue("An animation has at least one picture; none was given.")
-    try:
-        from PIL import Image
-    except ModuleNotFoundError as error:
-        raise NotInstalled(EXTRA.format(missing="Pillow")) from error
-    shown = [Image.open(io.BytesIO(png(one, zoom))).convert("RGB") for one in pictures]
+    shown = [_image(one, zoom) for one in pictures]
+    from PIL import Image as Pictures
+
     high = max(one.height for one in shown)
-    frames = [Image.new("RGB", (one.width, high), one.getpixel((0, 0))) for one in shown]
+    frames = [Pictures.new("RGB", (one.width, high), one.getpixel((0, 0))) for one in shown]
     for frame, one in zip(frames, shown, strict=True):
         frame.paste(one, (0, 0))
     sampled = frames[:: max(1, len(frames) // SAMPLED)]
-    sheet = Image.new("RGB", (frames[0].width, high * len(sampled)))
+    sheet = Pictures.new("RGB", (frames[0].width, high * len(sampled)))
     for number, one in enumerate(sampled):
         sheet.paste(one, (0, number * high))
     palette = sheet.quantize(COLOURS)
-    first, *others = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in frames]
+    first, *others = [one.quantize(palette=palette, dither=Pictures.Dither.NONE) for one in frames]
     lasts = [round(1000 * seconds)] * len(others) + [round(4000 * seconds)]
     file = io.BytesIO()
     first.save(file, "GIF", save_all=True, append_images=others, duration=lasts, loop=0, optimize=True)
