@@ -29,6 +29,8 @@ EVERY: dict[str, click.Command] = {**dev.commands, **{name: one for name, one in
 EVERY |= {f"study {name}": command for name, command in studies.commands.items()}
 GAMELESS = {
     "beliefs",
+    "blunders",
+    "chemin",
     "chaos",
     "mutants",
     "docs",
