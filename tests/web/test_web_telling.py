@@ -164,7 +164,7 @@ LONG |= {"baccarat": {"mode": "table", "num_coups": 30, "decks": 1}, "poker_duel
 
 @pytest.mark.parametrize("name", game_names())
 def test_who_is_to_act_is_told_what_is_asked(name: str) -> None:
-    told = set[str]()
+    heard = set[str]()
     for seed in range(12):
         table = played(name, seed, most=120, **LONG.get(name, {}))
         for at, frame in enumerate(table.frames):
@@ -173,8 +173,8 @@ def test_who_is_to_act_is_told_what_is_asked(name: str) -> None:
                 said = telling.turn(scene.table, scene.acting, scene.turn, seat)
                 assert re.fullmatch("Your turn: .*[^.]\\.", said)
                 assert telling.turn(scene.table, scene.acting, scene.turn, None) == scene.turn
-                told.add(said)
-    assert {words for words in ASKED[name] if any(words in said for said in told)} == ASKED[name]
+                heard.add(said)
+    assert {words for words in ASKED[name] if any(words in said for said in heard)} == ASKED[name]
 
 
 @pytest.mark.parametrize(("name", "options", "first"), [

@@ -59,7 +59,7 @@ class Table(NamedTuple):
     legend: str = ""
     """What the score sheet shows."""
     headline: str = ""
-    """What people are told first: what is asked of the seat to act (`lead a card`); after a deal, what came of it."""
+    """What people are shown first: what is asked of the seat to act (`lead a card`); after a deal, what came of it."""
 
 
 def pile(cards: Iterable[str], title: str = "", *words: str, shown: bool = True, heap: bool = False) -> Pile:
