@@ -30,7 +30,7 @@ from backalley.web.table import Chair, Table
 from tests import ROOT
 from tests.common.serving import browser
 
-from .test_web_browser import OVER, PHONE, WIDE, by_keyboard, by_mouse, take_turns
+from .test_web_browser import HINTED, OVER, PHONE, WIDE, by_keyboard, by_mouse, take_turns
 
 GAMES = {"bezique": 60, "killer_bridge": 12, "pitch": 40, "poker_duel": 60, "twenty_one": 60}
 SHORT, DRAWN = 200, 3
@@ -226,7 +226,7 @@ def test_seats_hints_and_tables_that_are_kept(chromium: Any, address: str) -> No
         page.wait_for_selector("text=Your turn: ")
         assert "you" in page.locator(".seats li").nth(2).inner_text()
         page.keyboard.press("h")
-        page.wait_for_selector("text=The computer would choose")
+        page.wait_for_selector(HINTED)
         by_mouse(page, 0)
         page.keyboard.press("u")
         page.goto(address)
