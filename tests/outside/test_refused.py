@@ -15,6 +15,7 @@ import pytest
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.tournament import tournament
 from backalley.console.errors import BackAlleyError, NotInstalled
+from backalley.envs.core.compile import tiering
 from backalley.envs.core.game import catalogue
 from backalley.examples import kuhn
 from backalley.records import record_games
@@ -244,7 +245,7 @@ def test_a_wrong_word_is_answered_in_a_sentence(line: str, sentence: str) -> Non
     before = files(Path())
     done = run(*shlex.split(line))
     assert done.exit_code == 2, done.output
-    said = done.stderr.rpartition("\n\n")[2]  # after the line that says how the command is used
+    said = done.stderr.rpartition("\n\n")[2].removeprefix(f"{tiering.MESSAGE}\n")  # after how the command is used
     assert said.startswith("Error: ")
     assert sentence in said
     assert said.count("\n") == 1
