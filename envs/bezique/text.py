@@ -22,6 +22,7 @@ from .state import (
     NUM_CARDS,
     SEQUENCE,
     STOCK,
+    Endgame,
     Options,
     State,
 )
@@ -103,10 +104,10 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     turn_up = [_card(card, seat) for card in (int(state.turn_up),) if card != NONE]
     middle = place("table", [pile(turn_up, "turn-up"), _stock(options, state, seat)])
     places = (*(_place(options, state, who, seat) for who in range(2)), trick(led), middle)
-    return laid_out(lines, places, headline=_headline(state))
+    return laid_out(lines, places, headline=_headline(options, state))
 
 
-def _headline(state: State) -> str:
+def _headline(options: Options, state: State) -> str:
     """What is asked of the seat to act (§1.3, §1.4)."""
     if state.seat < 0:
         return ""
@@ -114,7 +115,10 @@ def _headline(state: State) -> str:
         return "declare something, or nothing"
     if int(state.led) == NONE:
         return "lead a card"
-    return "play a card" + ": follow suit, and win if you can" * in_last_eight(state)
+    if not in_last_eight(state):
+        return "play a card"
+    by_source = options.endgame == Endgame.SOURCE
+    return f"play a card: {'win if you can, else follow suit' if by_source else 'follow suit, and win if you can'}"
 
 
 def _stock(options: Options, state: State, seat: int | None) -> Pile:

@@ -82,7 +82,9 @@ def _headline(options: Options, state: State, seat: int | None) -> str:
     if state.seat >= 0 and state.playing:
         return "play a card" if state.in_trick else "lead a card"
     if state.seat >= 0:
-        return f"bid how many tricks you will win, of {state.hand_size}; board is all, rainbow a quarter"
+        words = [f"bid how many tricks you will win, of {state.hand_size}"]
+        words += ["board is all"] * options.allow_board + ["rainbow is a quarter"] * options.allow_rainbow
+        return "; ".join(words)
     lines = scorecard(options, state)
     if seat is None or not lines:
         return ""

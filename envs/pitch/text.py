@@ -17,6 +17,7 @@ from .state import (
     NOBODY,
     PASS,
     PLAY,
+    AllPass,
     Mode,
     Options,
     State,
@@ -92,7 +93,9 @@ def _headline(options: Options, state: State) -> str:
     if state.seat >= 0:
         lead = "lead a card" if state.trump != NO_TRUMP else "lead a card; its suit becomes trump"
         play = "play a card" if state.in_trick else lead
-        return {BIDDING: "bid, or pass", NAMING: "name the trump suit"}.get(int(state.phase), play)
+        must = state.seat == state.dealer and state.high_bid == 0 and options.all_pass != AllPass.REDEAL
+        bid = "bid: all others have passed" if must else "bid, or pass"
+        return {BIDDING: bid, NAMING: "name the trump suit"}.get(int(state.phase), play)
     if state.pitcher < 0 or not state.captured.any():
         return ""
     side = side_of(options, int(state.pitcher))

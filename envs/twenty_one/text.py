@@ -94,7 +94,7 @@ def _headline(state: State) -> str:
     if int(state.phase) == PUNTERS and int(state.count[int(state.seat)]) == 1:
         return "bet that you beat the banker; the pot puts in as much"
     asked = {
-        DECLARE: "deal, or declare Back Passing: your first card ends the bank if it is an eight or the king of hearts",
+        DECLARE: "deal, or declare Back Passing, in which your eight or king of hearts ends the bank",
         PUNTERS: "bet again, take a card, or stand",
         BANKER: "take a card, or stand; punters with more than you win",
         NEW_BANKER: "take the bank, or not",

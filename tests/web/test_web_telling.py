@@ -151,7 +151,7 @@ ASKED = {
     "buffalo_bayou": {"too low", "beyond 21", "two new ones"},
     "missouri_city": {"too low", "beyond 21", "two new ones", "keep what you have"},
     "baccarat": {"place a bet", "draw a card"},
-    "bezique": {"lead a card", "play a card", "declare something", "follow suit"},
+    "bezique": {"lead a card", "play a card", "declare something", "win if you can, else follow"},
     "killer_bridge": {"how many tricks", "lead a card", "play a card"},
     "pitch": {"bid, or pass", "becomes trump", "lead a card", "play a card"},
     "poker_duel": {"choose a slot for", "of slot 1", "of slot 3"},
@@ -175,6 +175,27 @@ def test_who_is_to_act_is_told_what_is_asked(name: str) -> None:
                 assert telling.turn(scene.table, scene.acting, scene.turn, None) == scene.turn
                 heard.add(said)
     assert {words for words in ASKED[name] if any(words in said for said in heard)} == ASKED[name]
+
+
+@pytest.mark.parametrize(("name", "options", "words", "action"), [
+    ("pitch", {}, "or pass", "pass"),
+    ("pitch", {"all_pass": "redeal"}, "or pass", "pass"),
+    ("baccarat", {"num_coups": 5}, "or none", "no bet"),
+    ("baccarat", {"num_coups": 5, "allow_no_bet": False}, "or none", "no bet"),
+    ("killer_bridge", {"allow_board": False}, "board is", "board"),
+    ("missouri_city", {"stand_pat": True, "num_games": 9}, "(stand)", "stand"),
+    ("backhand", {}, "(push)", "push"),
+    ("buffalo_bayou", {}, "(backhand)", "backhand"),
+])  # fmt: skip
+def test_what_is_asked_names_an_action_where_it_is_legal(
+    name: str, options: dict[str, object], words: str, action: str
+) -> None:
+    for seed in range(12):
+        table = played(name, seed, most=40, **options)
+        for at, frame in enumerate(table.frames):
+            if frame.ended is None and not frame.state.is_over:
+                legal = [table.game.action_str(one) for one in frame.state.legal_actions()]
+                assert (words in table._table(at, frame.state.seat).headline) == (action in legal), legal
 
 
 @pytest.mark.parametrize(("name", "options", "first"), [
