@@ -95,8 +95,7 @@ def table(options: Options, state: State, seat: int | None) -> Table:
     if seat is None:
         rest = piles(options, state)["shoe"][:COUP]
         places.append(place("next cards", [pile(cards.card_name(card % 52) for card in rest)]))
-    bet = "place a bet, or none" if options.allow_no_bet else "place a bet"
-    asked = bet if state.phase == BETTING else "draw a card, or stand"
+    asked = "place a bet" + ", or none" * options.allow_no_bet if state.phase == BETTING else "draw a card, or stand"
     totals = state.totals.tolist()
     result = f"{_won(state)}, {max(totals)} to {min(totals)}" if state.winner else ""
     return laid_out(lines, places, headline=asked if state.seat >= 0 else result)
