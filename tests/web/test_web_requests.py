@@ -185,6 +185,18 @@ def test_the_page_has_the_colours_of_its_pictures(client: TestClient) -> None:
     assert len(given) == 2 * len({*given})
 
 
+LENGTHS = {
+    "baccarat": {"num_coups"},
+    "bezique": {"mode", "target"},
+    "killer_bridge": {"length"},
+    "missouri_city": {"num_games"},
+    "pitch": {"mode", "target"},
+    "poker_duel": {"num_games"},
+    "twenty_one": {"episode"},
+}
+"""What stands beside the button that deals: how long a game is."""
+
+
 @pytest.mark.parametrize("name", backalley.game_names())
 def test_every_game_has_a_form(client: TestClient, name: str) -> None:
     """With each option's default as one of its choices, and its agents all accepted at a table."""
@@ -192,6 +204,7 @@ def test_every_game_has_a_form(client: TestClient, name: str) -> None:
     form = one.get("/api/setup", game=name).json()
     for option in form["options"]:
         assert option["default"] in option.get("choices", [option["default"]]), option
+    assert {option["name"] for option in form["options"] if option["length"]} == LENGTHS.get(name, set())
     changed = {option["name"]: option["default"] for option in form["options"]}
     assert one.get("/api/setup", game=name, **changed).json()["seats"] == form["seats"]
     names = [agent["name"] for agent in form["agents"]]
