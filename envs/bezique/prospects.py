@@ -82,8 +82,8 @@ def trump_of(observation: Observation) -> int:
 
 
 @kernel
-def read(options: Options, observation: Observation) -> Reading:
-    """An observation, read."""
+def read(options: Options, observation: Observation, likely: float) -> Reading:
+    """An observation, read; chances to draw a card are multiplied by `likely`."""
     mine = np.empty(HAND, np.int64)
     held, known, theirs, once, twice = 0, 0, 0, 0, 0
     for kind in range(NUM_TYPES):
@@ -125,8 +125,8 @@ def read(options: Options, observation: Observation) -> Reading:
         twice,
         total,
         stock,
-        one,
-        two,
+        likely * one,
+        likely * two,
         exchange_points(observation),
         bool(exchange_points(observation) > 0 and is_fresh_seven_led(observation)),
     )

@@ -81,7 +81,7 @@ def test_ways_follow_from_the_games_settings(game: Game) -> None:
     names = {method.name for method in found}
     own = loaded[0].run.phases.names
     assert ("ppo" in names) == (own != ["ppo"])
-    from_bot = "rollouts" in own and loaded[0].rollouts.base == config.Base.BOT
+    from_bot = "rollouts" in own and loaded[0].rollouts.base == config.BEST
     assert ({"advantages", "imitation"} <= names) == from_bot
     assert ("plans" in names) == ("plans" in own)
     assert ("rollouts" in names) == (own != ["rollouts"] or from_bot), "else it is the game's own"

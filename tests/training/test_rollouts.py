@@ -22,12 +22,13 @@ from backalley.agents.registry import agent as agent_of
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.sample import seatings
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.interfaces import CHANCE, OVER
+from backalley.envs.core.compile.interfaces import CHANCE, OVER, Bot
 from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn
 from backalley.training.config import config
 from backalley.training.config.config import ConfigError
+from backalley.training.rollouts.opponents import reference_of
 from backalley.training.rollouts.rollouts import Rollouts
 from backalley.training.rollouts.validation import MARGINS, HeldOut, choices
 from tests.common import high_card
@@ -258,26 +259,25 @@ def test_matches_run_corrections_in_machine_code_and_play_what_views_play(folder
         assert np.array_equal(played(policy)[0], bot[0]) == (place != folder)
 
 
-@pytest.mark.parametrize("one", [game for game in GAMES if game.reference_bot and game.reference_bot.solves], ids=str)
-def test_a_bot_plays_as_its_fast_stand_in_where_it_does_not_solve(one: Game) -> None:
-    """What is learned there by the stand-in's rollouts corrects what the bot itself does."""
-    bot, stand_in, options = one.reference_bot, one.rollout_bot, one.options
-    assert bot is not None
+@pytest.mark.parametrize(
+    ("one", "bot"), [(one, bot) for one in GAMES for bot in one.type.bots if bot.quick], ids=lambda one: one.name
+)
+def test_a_bot_plays_as_its_rollouts_do_where_it_does_not_solve(one: Game, bot: Bot) -> None:
+    """What is learned there by the rollouts corrects what the bot itself does."""
     assert bot.solves is not None
-    assert stand_in is not None
+    assert bot.in_rollouts.act is bot.quick
     tables, random, solved, left = BatchEnv(one, 16, seed=3), np.random.default_rng(3), 0, 0
     step = tables.reset()
     for number in range(150):
         shown = tables.engine.batch.observation
         for row in range(16):
             key = np.uint64(number * 16 + row)
-            if bot.solves(options, shown[row]):
+            if bot.solves(one.options, shown[row]):
                 solved += 1
                 continue
             left += 1
-            assert bot.act(options, shown[row], step.action_mask[row], key) == stand_in.act(
-                options, shown[row], step.action_mask[row], key
-            )
+            given = one.options, shown[row], step.action_mask[row], key
+            assert bot.act(*given) == bot.in_rollouts.act(*given)
         step = tables.step((random.random(step.action_mask.shape) * step.action_mask).argmax(1))
     assert min(solved, left) > 100
 
@@ -288,6 +288,19 @@ def test_what_learning_corrects_is_the_best_bot_that_is_fast_or_solves() -> None
     assert {name: found[name] for name in expected if name in found} == {
         name: bot for name, bot in expected.items() if name in found
     }
+
+
+def test_a_setting_names_the_bot_that_is_improved() -> None:
+    game = backalley.game("pitch")
+    for given, name in (("sharp", "sharp"), ("bot:Sharp", "sharp"), ("bot", "book")):
+        found = reference_of(game, config.load(game, overrides={"rollouts.base": given}).rollouts)
+        assert found is not None
+        assert found.name == name
+    slow = backalley.game("killer_bridge")
+    for other, named in ((game, "nobody"), (slow, "thirty_seven")):
+        settings = config.load(other, overrides={"rollouts.base": named}).rollouts
+        with pytest.raises(ConfigError, match=f"rollouts.base is {named}; it takes bot .* fast enough"):
+            reference_of(other, settings)
 
 
 def test_a_bot_that_plays_otherwise_is_refused(folder: Path, tmp_path: Path) -> None:

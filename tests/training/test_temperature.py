@@ -17,7 +17,8 @@ from backalley.agents.policies.policy_kinds import network_player
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.examples.kuhn import BET
 from backalley.training.config import config
-from backalley.training.config.config import Base, Learned, Precision
+from backalley.training.config.config import BEST, Learned, Precision
+from backalley.training.config.config import SELF as OWN
 from backalley.training.rollouts import window
 from backalley.training.rollouts.fitting import by_temperature
 from backalley.training.rollouts.rollouts import Rollouts
@@ -218,8 +219,8 @@ def test_without_a_share_each_target_of_the_chunk_is_used_as_often() -> None:
 
 def test_one_setting_makes_a_learner_from_nothing() -> None:
     bot, alone = (config.load(backalley.game("poker_duel"), overrides=settings) for settings in ({}, SELF))
-    assert (bot.rollouts.base, bot.run.phases.names) == (Base.BOT, ["plans"])
-    assert (alone.rollouts.base, alone.run.phases.names) == (Base.SELF, ["rollouts"])
+    assert (bot.rollouts.base, bot.run.phases.names) == (BEST, ["plans"])
+    assert (alone.rollouts.base, alone.run.phases.names) == (OWN, ["rollouts"])
     assert (alone.rollouts.learned, alone.rollouts.held_out, alone.rollouts.window) == (Learned.ADVANTAGES, 0, 0.25)
     assert alone.network.precision == Precision.FLOAT32
     assert alone.options == bot.options

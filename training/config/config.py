@@ -66,11 +66,28 @@ class Learned(IntEnum):
     IMITATION = 2
 
 
-class Base(IntEnum):
+@dataclass(frozen=True)
+class Base(Written):
     """Whose play a phase of rollouts improves."""
 
-    BOT = 0
-    SELF = 1
+    name: str
+    """`bot`, `self` or a bot's name."""
+    takes: ClassVar[str] = "bot, self, or the name of one of the game's bots"
+
+    @classmethod
+    def read(cls, given: Any) -> Self:
+        """From the word. Raises ValueError."""
+        if not isinstance(given, str) or not given:
+            raise InvalidValue(f"it must be {cls.takes}.")
+        return cls(given.removeprefix("bot:").lower())
+
+    def written(self) -> str:
+        """The word."""
+        return self.name
+
+
+BEST, SELF = Base("bot"), Base("self")
+"""The best bot that rollouts can play, and the policy itself."""
 
 
 class Continues(IntEnum):
@@ -117,7 +134,7 @@ class Rollouts(NamedTuple):
     ]
     symmetry: Annotated[bool, option("permute equivalent suits at random, for each target and use")]
     base: Annotated[
-        Base, option("the policy that is improved and plays the rollouts: the best bot, or the policy itself")
+        Base, option("the policy that is improved and plays the rollouts: bot (the best), another bot's name, or self")
     ]
     learned: Annotated[
         Learned,
@@ -325,7 +342,7 @@ def load(game: Game, given: Mapping[str, Any] | None = None, overrides: Mapping[
         where = "--config"
         _check_file(given, where)
     config = _parsed([*files, *users], where, overrides)
-    if config.rollouts.base == Base.SELF:
+    if config.rollouts.base == SELF:
         layers = [*files, *map(_from_nothing, files), *users, *map(_from_nothing, users)]
         config = _parsed(layers, where, overrides)
     return config._replace(options=_training_options(game, config))
@@ -350,7 +367,7 @@ def _from_nothing(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def by_name(given: Mapping[str, Any], config: Config) -> dict[str, Any]:
     """Return the settings of a file by dotted names, as far as they hold in these."""
-    found = _merge(_plain(given), _from_nothing(given) if config.rollouts.base == Base.SELF else {})
+    found = _merge(_plain(given), _from_nothing(given) if config.rollouts.base == SELF else {})
     return {f"{section}.{name}": value for section, named in found.items() for name, value in (named or {}).items()}
 
 

@@ -18,7 +18,7 @@ from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import Bot
 
-from ..config.config import Base, ConfigError, Learned, Rollouts
+from ..config.config import BEST, SELF, ConfigError, Learned, Rollouts
 from ..config.phases import ANEW, FORMER, POLICY, STANDING
 from ..shared.phase import Finished
 from .target_kernels import Frozen
@@ -27,7 +27,7 @@ from .target_kernels import Frozen
 def reference_of(game: Game, settings: Rollouts) -> Bot | None:
     """Return the bot whose play is improved; None where it is the policy's own. Raises ConfigError where there is
     none."""
-    if settings.base == Base.SELF:
+    if settings.base == SELF:
         if settings.learned != Learned.ADVANTAGES:
             raise ConfigError(
                 f"rollouts.base is self and rollouts.learned is {settings.learned.name.lower()}, but without a bot "
@@ -35,6 +35,15 @@ def reference_of(game: Game, settings: Rollouts) -> Bot | None:
             )
         return None
     reference = game.reference_bot
+    if settings.base != BEST:
+        found = game.bots.get(settings.base.name)
+        if found is None or not (found.fast or found.quick):
+            able = [one.name for one in game.type.bots if one.fast or one.quick]
+            raise ConfigError(
+                f"rollouts.base is {settings.base.name}; it takes bot (the best one), self, or a bot of {game.name} "
+                f"that is fast enough for rollouts: {', '.join(able) or 'none'}."
+            )
+        return found
     if reference is None:
         raise ConfigError(
             f"{game.name} has no bot whose play a phase of rollouts could improve; train it by ppo: "
@@ -134,14 +143,13 @@ def _named(game: Game, name: str) -> Agent:
 def frozen_of(agent: Agent, game: Game) -> Frozen:
     """Return how compiled rollouts call an agent. A bot that solves the end of the game is played there by its fast
     substitute, alone or under a residual, as everywhere in rollouts."""
-    slow, fast = game.reference_bot, game.rollout_bot
     kernel = agent.kernel
     assert kernel is not None  # others are refused by name
-    if slow is not None and fast is not None and slow is not fast:
-        if isinstance(agent, BotAgent) and agent.bot is slow:
-            kernel = fast.act
-        if isinstance(agent, PolicyAgent) and isinstance(agent.player, Residual) and agent.player.bot == slow.name:
-            kernel = corrected(fast._replace(solves=slow.solves))
+    if isinstance(agent, BotAgent):
+        kernel = agent.bot.in_rollouts.act
+    elif isinstance(agent, PolicyAgent) and isinstance(agent.player, Residual):
+        bot = game.bots[agent.player.bot]
+        kernel = kernel if bot.quick is None else corrected(bot.in_rollouts)
     return Frozen(kernel, seen_by(agent))
 
 

@@ -50,7 +50,7 @@ from .opponents import (
     start_of,
 )
 from .remote_targets import make_remotely
-from .target_kernels import Maker, Play, fast_bots, make_targets, seat_sides
+from .target_kernels import Maker, Play, bots_at_tables, make_targets, seat_sides
 from .targets import Tables, field_of, no_targets, seat_players
 from .validation import MARGINS, HeldOut, choices
 from .window import Window
@@ -369,11 +369,11 @@ class Rollouts(Phase):
         save_policy(folder, arrays, self.game, name=name, player=player, made={**about, **made})
 
     def _met(self) -> list[str]:
-        """The bots that played at its tables."""
-        best, second = fast_bots(self.game)
+        """The bots that played at its tables, by all their names."""
+        best, second = bots_at_tables(self.game, self.reference)
         sat = [best if self.reference else None, second if self.settings.second else None]
-        frozen = [one.bot for one in self.opponents if isinstance(one, BotAgent)]
-        return list(dict.fromkeys(bot.name for bot in (*sat, *frozen) if bot is not None))
+        sat += [one.bot.in_rollouts for one in self.opponents if isinstance(one, BotAgent)]
+        return [bot.name for bot in self.game.type.bots if any(one and one.act is bot.in_rollouts.act for one in sat)]
 
     def arrays(self) -> Arrays:
         """Return all arrays that the next step depends on."""

@@ -111,10 +111,11 @@ def seat_sides(tables: Tables, field: Field, sides: npt.NDArray[np.int64], row: 
 # The code of a game ---------------------------------------------------------------------------------------------------
 
 
-def fast_bots(game: Game) -> tuple[Bot | None, Bot | None]:
-    """Return the best and the second-best bot that are fast enough for rollouts; None where the game has fewer."""
-    best = game.rollout_bot
-    return best, next((bot for bot in reversed(game.type.bots) if bot.fast and bot is not best), None)
+def bots_at_tables(game: Game, reference: Bot | None) -> tuple[Bot | None, Bot | None]:
+    """Return, as rollouts play them, the bot that is improved, by default the best fast one, and the best of the others
+    that are fast; None where there are fewer."""
+    best = reference.in_rollouts if reference else game.rollout_bot
+    return best, next((bot for bot in reversed(game.type.bots) if bot.fast and best and bot.act is not best.act), None)
 
 
 class Frozen(NamedTuple):
@@ -137,10 +138,9 @@ class Play(NamedTuple):
 
 @functools.cache
 def target_kernel(play: Play) -> Callable[..., None]:
-    """Return `target_rows` for one game. It improves on the best fast bot, which plays as `reference` does except where
-    that one solves the game; without a reference, on the policy itself."""
+    """Return `target_rows` for one game. It improves on `reference`; without one, on the policy itself."""
     game, reference = play.game, play.reference
-    best, second = fast_bots(game)
+    best, second = bots_at_tables(game, reference)
     names = {
         "BOT": act if reference is None or best is None else best.act,
         "BOT_VIEW": seen_vector if reference is None else seen_record,

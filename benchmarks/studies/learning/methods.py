@@ -34,7 +34,7 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
-from backalley.training.config.config import Base, Learned
+from backalley.training.config.config import SELF, Learned
 from backalley.training.config.phases import Budget
 from backalley.training.run.run import PHASES_FOLDER, POLICY_FOLDER
 from backalley.training.train import Stopped, train
@@ -259,10 +259,10 @@ def variants_of(game: Game) -> list[Method]:
     found = [Method(FIRST, {})]
     if names != ["ppo"]:
         found.append(Method("ppo", {"run.phases": "ppo"}))
-    if "rollouts" in names and config.rollouts.base == Base.BOT:
+    if "rollouts" in names and config.rollouts.base != SELF:
         plain = [learned for learned in (Learned.ADVANTAGES, Learned.IMITATION) if learned != config.rollouts.learned]
         found += [Method(one.name.lower(), {"rollouts.learned": one.name.lower()}) for one in plain]
-    if names != ["rollouts"] or config.rollouts.base == Base.BOT:
+    if names != ["rollouts"] or config.rollouts.base != SELF:
         found.append(Method("rollouts", _FROM_NOTHING))
     if "plans" in names:
         plans_of(game)

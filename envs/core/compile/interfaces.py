@@ -71,10 +71,18 @@ class Bot(NamedTuple):
     (`GameType.plans`), rollouts continue with the best bot even if it is slow."""
     solves: Callable[..., bool] | None = None
     """`solves(options, observation)`, a kernel for a bot that is not fast: whether its play is exact here, so that
-    there is nothing to learn. Everywhere else it plays as the game's best fast bot does."""
+    there is nothing to learn."""
     chances: Callable[..., None] | None = None
     """`chances(options, observation, mask, out)`, a kernel for a bot that draws actions by its key: write to `out` [A]
     float64, which is not cleared before, the probability of each action. None: the bot plays alike whatever its key."""
+    quick: Callable[..., int] | None = None
+    """A kernel like `act` that plays alike except where `solves` says so: it plays this bot's rollouts. None: `act`
+    does."""
+
+    @property
+    def in_rollouts(self) -> Bot:
+        """The same bot as rollouts play it."""
+        return self if self.quick is None else self._replace(act=self.quick)
 
 
 class Planner(NamedTuple):
