@@ -78,6 +78,15 @@ def test_work_that_starts_over_is_timed_anew(clock: list[float]) -> None:
     assert progress.left == "0:00:03 left"
 
 
+def test_deals_between_do_not_count_as_training(clock: list[float]) -> None:
+    """500 deals of a learning curve come between 600 and 610 of 1,500 seconds of training."""
+    progress = Progress("pitch")
+    for done, total in ((0, 1500), (600, 1500), (0, 500), (500, 500), (600, 1500), (610, 1500)):
+        clock[0] += 10
+        progress(done, total)
+    assert progress.left == "0:14:50 left", "890 at 1 a second"
+
+
 def test_a_file_gets_a_line_now_and_then(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     with progress_bar("deals") as progress:
         for done in range(0, 101):

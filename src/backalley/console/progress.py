@@ -27,7 +27,7 @@ class Progress:
     """The progress of the work named `what`. Call it with the work done and all work, in any unit, and some words.
 
     Until the first call, it shows a wait for compiling. The time left is estimated from the speed since the first call;
-    work that starts over (`done` falls) is timed again.
+    other work (another `total`, or `done` falls) is timed anew.
     """
 
     def __init__(self, what: str) -> None:
@@ -40,7 +40,7 @@ class Progress:
     def __call__(self, done: float, total: float, words: str = "") -> None:
         """Show `done` of `total`; without `words` the two numbers are shown."""
         now = time.monotonic()
-        if not self.total or done < self.done:
+        if total != self.total or done < self.done:
             self._called, self._done_then = now, done
         self.done, self.total = done, total
         self.words = words or f"{done:,.0f} of {total:,.0f}"
