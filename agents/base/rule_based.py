@@ -230,6 +230,10 @@ class BotAgent(KernelAgent):
         found: npt.NDArray[np.bool_] = self._solver.act(view) == 1
         return found
 
+    def in_rollouts(self) -> Callable[..., int]:
+        """Return the bot's `quick` kernel, if it has one."""
+        return self.bot.in_rollouts.act
+
     def __reduce__(self) -> tuple[Any, ...]:
         return BotAgent, (self.game, self.bot.name)  # by name: a kernel pickled whole would be compiled again
 

@@ -111,6 +111,13 @@ class PolicyAgent(KernelAgent):
         logits_rows(self.plays_by(), shown, out)
         return out
 
+    def in_rollouts(self) -> Callable[..., int] | None:
+        """Return its kernel; for a residual over the bot's `quick` one."""
+        from .residual import corrected
+
+        bot = self.game.bots[self.player.bot] if isinstance(self.player, Residual) else None
+        return self.kernel if bot is None or bot.quick is None else corrected(bot.in_rollouts)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_play": None, "kernel": None, "chances": None}
 

@@ -327,9 +327,10 @@ class Determinizations:
 
     def _plays(self) -> tuple[Callable[..., int], Callable[..., Any]]:
         """The kernel of the rollout player, and its view."""
-        if self.player is None or self.player.kernel is None:
+        kernel = self.player.in_rollouts() if self.player else None
+        if self.player is None or kernel is None:
             return player_of(self.game), seen_record
-        return self.player.kernel, seen_by(self.player)
+        return kernel, seen_by(self.player)
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what belongs to this process: threads, machine code and buffers.

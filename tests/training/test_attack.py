@@ -171,13 +171,15 @@ def test_a_search_that_knows_the_agent_does_not_see_what_its_seat_cannot() -> No
 
 
 def test_a_search_is_modelled_on_who_plays_rollouts() -> None:
-    """A bot that takes long has a fast substitute in rollouts."""
-    pitch, bezique = backalley.game("pitch"), backalley.game("bezique")
+    """A bot that takes long plays rollouts by its quick kernel; one without is not asked."""
+    pitch, bezique = backalley.game("pitch"), BotAgent(backalley.game("bezique"))
+    steering = BotAgent(backalley.game("killer_bridge"), "thirty_seven")
     book, policy = BotAgent(pitch), backalley.agent("policy", pitch)
     assert attackers.model_of(book) is book
     assert attackers.model_of(policy) is policy
-    assert not BotAgent(bezique).bot.fast
-    assert attackers.model_of(BotAgent(bezique)) is None
+    assert attackers.model_of(bezique) is bezique
+    assert bezique.in_rollouts() is bezique.bot.quick is not bezique.kernel
+    assert attackers.model_of(steering) is None
     assert attackers.model_of(as_agent(Bettor())) is None
 
 

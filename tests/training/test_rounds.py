@@ -122,11 +122,11 @@ def test_a_slow_bot_that_solves_the_end_is_met_as_its_fast_substitute() -> None:
     slow = game.reference_bot
     assert slow is not None
     assert slow.quick is not None
-    assert opponents.frozen_of(agent_of(f"bot:{slow.name}", game), game).kernel is slow.quick
+    assert opponents.frozen_of(agent_of(f"bot:{slow.name}", game)).kernel is slow.quick
     policy = agent_of("policy", game)
-    assert opponents.frozen_of(policy, game).kernel is not policy.kernel
+    assert opponents.frozen_of(policy).kernel is not policy.kernel
     other = agent_of("bot:greedy", game)
-    assert opponents.frozen_of(other, game).kernel is other.kernel
+    assert opponents.frozen_of(other).kernel is other.kernel
 
 
 # Beginning from a policy ----------------------------------------------------------------------------------------------

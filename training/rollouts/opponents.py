@@ -13,7 +13,6 @@ from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import PolicyFileError, copy_policy, find_policy, read_metadata
 from backalley.agents.policies.policy_kinds import NetworkPlayer, Residual
 from backalley.agents.policies.pretrained import NoPolicy, policy_for
-from backalley.agents.policies.residual import corrected
 from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import Bot
@@ -140,16 +139,10 @@ def _named(game: Game, name: str) -> Agent:
     return met(found)
 
 
-def frozen_of(agent: Agent, game: Game) -> Frozen:
-    """Return how compiled rollouts call an agent. A bot that solves the end of the game is played there by its fast
-    substitute, alone or under a residual, as everywhere in rollouts."""
-    kernel = agent.kernel
+def frozen_of(agent: Agent) -> Frozen:
+    """Return how compiled rollouts call an agent."""
+    kernel = agent.in_rollouts()
     assert kernel is not None  # others are refused by name
-    if isinstance(agent, BotAgent):
-        kernel = agent.bot.in_rollouts.act
-    elif isinstance(agent, PolicyAgent) and isinstance(agent.player, Residual):
-        bot = game.bots[agent.player.bot]
-        kernel = kernel if bot.quick is None else corrected(bot.in_rollouts)
     return Frozen(kernel, seen_by(agent))
 
 

@@ -231,7 +231,7 @@ class Rollouts(Phase):
 
     def _maker(self, weights: Arrays) -> Maker:
         net = net_of(weights, self._bound, greedy=not self.settings.temperature)
-        frozen = frozen_of(self.frozen, self.training_game)
+        frozen = frozen_of(self.frozen)
         play = Play(self.training_game, self.reference, self.config.run.objective, self.seated, frozen)
         by = functools.partial(played_by, self.frozen, self.training_game)
         return Maker(play, self.field, net, self.advised, self.margin, by)
