@@ -28,7 +28,7 @@ Columns = Mapping[str, str | Callable[[Found], str]]
 KINDS: dict[str, type[Result]] = {}
 """Kinds of results, by the word `kind` of their files."""
 _TEXT = {"game", "options", "A", "B", "agent", "against", "alone", "play", "trainer", "phase", "method", "seed"}
-_TEXT |= {"deal", "to act", "action", "best bot", "check", "measured", "did", "library", "played through"}
+_TEXT |= {"deal", "to act", "action", "game's bot", "check", "measured", "did", "library", "played through"}
 _TEXT |= {"thousands of decisions a second", "with", "kind", "learner", "attacker", "drawn from"}
 """Columns that are aligned to the left; the others are numbers."""
 _MODULE = re.compile(r"^python -m backalley\.(\w+\.\w+)(?= |$)")

@@ -176,7 +176,7 @@ def _learned(files: Files) -> Iterator[Line]:
     """The wins against the best bot in every game, as the mean of the seeds."""
     for found in files:
         shares = {f"`{name}`": f"{float(np.mean(wins)):.1f} %" for name, wins in _shares(found).items()}
-        yield {"game": title(found), "best bot": f"`{found['against'][0]}`", **shares}
+        yield {"game": title(found), "game's bot": f"`{found['against'][0]}`", **shares}
 
 
 class Comparison(

@@ -95,7 +95,7 @@ def _strongest(files: Files) -> Iterator[Line]:
     options."""
     for found in files:
         table = found["tables"][0]
-        yield {"game": title(found), "best bot": f"`{table['against']}`"} | {
+        yield {"game": title(found), "game's bot": f"`{table['against']}`"} | {
             name: f"{signed(gain.mean, decimals([gain]))} {gain.spread(decimals([gain]), '+')}"
             for name, gain in _gains(table).items()
         }
