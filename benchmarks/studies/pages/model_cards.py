@@ -76,8 +76,9 @@ def _training(one: Pretrained) -> str:
         who = f"It met {', '.join(f'`bot:{name}`' for name in met)} in training, besides itself."
     else:
         who = "It met no bot in training, only itself."
-    if made.get("against"):
-        who += f" It met earlier policies, too: {', '.join(f'`{name}`' for name in made['against'])}."
+    earlier = [name for name in made.get("against", ()) if not name.startswith("bot:")]
+    if earlier:
+        who += f" It met earlier policies, too: {', '.join(f'`{name}`' for name in earlier)}."
     numbers = f"{made['decisions']:,} decisions, seed {made['seed']}, {made['seconds'] / 60:.1f} minutes by the clock."
     return f"{numbers} {who} All decks of training were dealt at random; none of them is used below.\n\n" + _shell(
         [made["command"]]
