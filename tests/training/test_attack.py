@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 import backalley
 from backalley.agents.base.agent import View, as_agent, view_of
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
+from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.benchmarks.figures.attacks import Attacked, Attacker, Point
 from backalley.benchmarks.figures.stats import Estimate
@@ -33,7 +35,7 @@ from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.run.gate import Enough, gains
 from backalley.training.train import Stopped
 from tests.common import toy
-from tests.common.commands import run
+from tests.common.commands import ROOT, run
 
 KUHN, LEDUC = kuhn.GAME.bind(), leduc.GAME.bind()
 CHEMIN = backalley.game("baccarat", mode="chemin")
@@ -113,6 +115,18 @@ def test_an_agent_without_a_kernel_is_attacked(tmp_path: Path) -> None:
     assert found.agent == "Bettor"
     assert found.gain.low > 0.9 / 3
     assert found.gain.mean < 1.1 / 3
+
+
+def test_agents_of_other_programs_and_libraries_are_attacked(tmp_path: Path) -> None:
+    """A program, and a model of Stable-Baselines3; a policy of OpenSpiel is in `tests/outside/test_openspiel.py`."""
+    from sb3_contrib import MaskablePPO
+
+    env = GymnasiumEnv(KUHN, opponent="random")
+    MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=8).save(tmp_path / "model.zip")
+    program = ROOT / "docs" / "guides" / "programs" / "random_player.py"
+    for number, victim in enumerate((f"cmd:{sys.executable} {program}", f"sb3:{tmp_path / 'model.zip'}")):
+        found = attack(KUHN, victim, decisions=2, deals=16, out=tmp_path / str(number), config_overrides=SMALL)
+        assert [one.name for one in found.attackers] == ["search", "ppo"]
 
 
 # What is measured -----------------------------------------------------------------------------------------------------
