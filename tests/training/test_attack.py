@@ -184,6 +184,19 @@ def test_a_search_that_knows_the_agent_does_not_see_what_its_seat_cannot() -> No
     assert answers() == first
 
 
+def test_a_search_of_one_size_is_measured_once(tmp_path: Path) -> None:
+    """Nothing is chosen, so the deals that tell its gain are its whole budget."""
+    found = attack(KUHN, "random", attackers="search:3,search", decisions=1, deals=40, out=tmp_path / "attack")
+    one, several = found.attackers
+    assert (one.name, several.name) == ("search:3", "search")
+    (point,) = one.points
+    assert (one.deals, one.gain) == (40, point.gain) == (point.deals, one.gain)
+    assert [point.deals for point in several.points] == [20, 20, 20]
+    for name in ("search:0", "search:many", "serch:3"):
+        with pytest.raises(AttackError, match=f"no attacker '{name}'; there are: .*, and search:N of N determ"):
+            attack(KUHN, "random", attackers=[name])
+
+
 def test_a_search_is_modelled_on_who_plays_rollouts() -> None:
     """A bot that takes long has a fast substitute in rollouts."""
     pitch, bezique = backalley.game("pitch"), backalley.game("bezique")

@@ -5,7 +5,7 @@
 | `rollouts` | the phase `attack`: rollouts in which the agent plays its sides, from its own weights where it has some |
 | `plans` | the game's planner learns the values of its classes with the agent in all other seats |
 | `model` | the game's model of its plans reckons the best response from the hands that the agent shows |
-| `search` | a search whose rollouts the agent itself plays, where it has a kernel; it learns nothing |
+| `search`, `search:N` | a search whose rollouts the agent itself plays, where it has a kernel; it learns nothing |
 | `ppo` | PPO with the agent on all other sides, from its own network where it is a plain one |
 """
 
@@ -22,6 +22,7 @@ from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.base.rule_based import BotAgent
 from backalley.agents.policies.learned import PolicyAgent, load_policy
 from backalley.agents.policies.policy_kinds import NetworkPlayer
+from backalley.agents.search.determinizations import MOST_DETERMINIZATIONS
 from backalley.agents.search.racing import RacingAgent
 from backalley.envs.core.game.game import Game
 
@@ -36,7 +37,7 @@ from ..shared.phase import Phase
 POINTS = 4
 """Responses that a learning attacker offers along its budget."""
 SIZES = (8, 24, 96)
-"""Determinizations of the searches that are tried."""
+"""Determinizations of the searches that `search` tries; `search:N` is one of N."""
 
 
 class Spent(NamedTuple):
@@ -99,6 +100,8 @@ class Learner:
     """Whether it plays in machine code, and so only against an agent that has a kernel."""
     begins: Callable[[Agent], tuple[Path, Mapping[str, Any]] | None] = lambda victim: None
     """Returns the folder of the policy that it begins from, with the settings that this takes, or None."""
+    offers = POINTS
+    """How many responses it offers."""
 
     def refuses(self, game: Game, victim: Agent) -> str:
         """Return why it cannot attack this agent, in a sentence; empty where it can."""
@@ -179,7 +182,9 @@ class Search:
     """An attacker that searches with the agent as the model of everybody: determinizations are drawn by what its seat
     may know, as in any search, and the agent plays their rollouts (`model_of`). Its methods are those of Learner."""
 
-    name = "search"
+    def __init__(self, *sizes: int) -> None:
+        self.sizes, self.offers = sizes, len(sizes)
+        self.name = "search" if self.offers > 1 else f"search:{sizes[0]}"
 
     def refuses(self, game: Game, victim: Agent) -> str:
         """It attacks anybody."""
@@ -187,12 +192,12 @@ class Search:
 
     def responses(self, task: Task, done: int) -> Iterator[Response]:
         """Yield a search of each size."""
-        for number in range(done, len(SIZES)):
+        for number in range(done, self.offers):
             yield Response(self.again(task, number))
 
     def again(self, task: Task, number: int) -> Agent:
         """Return the search of that size."""
-        return RacingAgent(task.game, SIZES[number], player=model_of(task.victim))
+        return RacingAgent(task.game, self.sizes[number], player=model_of(task.victim))
 
 
 def model_of(victim: Agent) -> Agent | None:
@@ -215,8 +220,15 @@ ATTACKERS: dict[str, Learner | Search] = {
         Learner("rollouts", "attack", {}, compiled=True),
         Learner("plans", "plans", {}, compiled=True),
         Learner("model", "fictitious_play", {}, compiled=True),
-        Search(),
+        Search(*SIZES),
         Learner("ppo", "ppo", {"run.greedy": True, "ppo.epochs": 4}, compiled=False, begins=_own_network),
     )
 }
 """All attackers by their names, in the order in which they attack."""
+
+
+def attacker_named(name: str) -> Learner | Search | None:
+    """Return an attacker by its name, None where there is none."""
+    kind, _, size = name.partition(":")
+    alone = kind == "search" and size.isdecimal() and 0 < int(size) <= MOST_DETERMINIZATIONS
+    return Search(int(size)) if alone else ATTACKERS.get(name)
