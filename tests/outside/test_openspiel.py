@@ -315,6 +315,16 @@ def test_a_policy_of_openspiels_own_game_loses_here_what_it_loses_there(tmp_path
     assert found.gain.low < loss
 
 
+def test_attacks_on_what_it_learned_are_measured_exactly() -> None:
+    from backalley.benchmarks.studies.play.small_attacks import small_attacks
+
+    found = small_attacks(2, 4_000)
+    assert len(found.found["rows"]) == 8
+    for row in found.found["rows"]:
+        assert row["gain"] <= row["exact"] + 1e-9
+    assert "finds at least" in found.title
+
+
 def test_bots_of_openspiel_play_here() -> None:
     from open_spiel.python.algorithms import ismcts, mcts
     from open_spiel.python.bots import uniform_random

@@ -6,6 +6,7 @@
 | `plans` | the game's planner learns the values of its classes with the agent in all other seats |
 | `model` | the game's model of its plans reckons the best response from the hands that the agent shows |
 | `search`, `search:N` | a search whose rollouts the agent itself plays, where it has a kernel; it learns nothing |
+| `table` | counts where each action led after each observation, and reckons the best response: small games alone |
 | `ppo` | PPO with the agent on all other sides, from its own network where it is a plain one |
 """
 
@@ -33,6 +34,7 @@ from ..run.loop import kind
 from ..shared import checkpoint
 from ..shared.checkpoint import CheckpointError
 from ..shared.phase import Phase
+from .table import Table
 
 POINTS = 4
 """Responses that a learning attacker offers along its budget."""
@@ -92,8 +94,8 @@ class Learner:
     """An attacker that learns, by a phase of training."""
 
     name: str
-    phase: str
-    """The kind of phase."""
+    phase: str | type[Phase]
+    """The phase, or its kind."""
     settings: Mapping[str, Any]
     """Its settings by dotted names, over those of the game."""
     compiled: bool
@@ -108,7 +110,7 @@ class Learner:
         if self.compiled and victim.kernel is None:
             return f"{self.name} plays in machine code, and {name_of(victim)} has no kernel."
         try:
-            kind(self.phase).check(game, config_rules.load(game, None, self.settings))
+            self._made.check(game, config_rules.load(game, None, self.settings))
         except ConfigError as error:
             return str(error)
         return ""
@@ -130,12 +132,16 @@ class Learner:
         """Return the agent of a response that was offered before."""
         return load_policy(self._place(task, number), task.game)
 
+    @property
+    def _made(self) -> type[Phase]:
+        return kind(self.phase) if isinstance(self.phase, str) else self.phase
+
     def _place(self, task: Task, number: int) -> Path:
         return task.folder / "policies" / str(number + 1)
 
     def _begun(self, task: Task, config: Config, before: Path | None) -> Phase:
         """Its phase, at its beginning or at its latest checkpoint. Raises ConfigError, CheckpointError and OSError."""
-        made, folder = kind(self.phase), task.folder
+        made, folder = self._made, task.folder
         made.check(task.game, config)
         phase = made(task.game, config, seed=task.seed, folder=folder / "files", before=before, against=task.victim)
         found = checkpoint.latest(folder)
@@ -221,6 +227,7 @@ ATTACKERS: dict[str, Learner | Search] = {
         Learner("plans", "plans", {}, compiled=True),
         Learner("model", "fictitious_play", {}, compiled=True),
         Search(*SIZES),
+        Learner("table", Table, {}, compiled=False),
         Learner("ppo", "ppo", {"run.greedy": True, "ppo.epochs": 4}, compiled=False, begins=_own_network),
     )
 }
