@@ -144,7 +144,7 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
 
         return Play(mixed_kernel(game.type), "record", MixtureAgent(game, arrays, player.field).plays_by)
     if isinstance(player, TablePlayer):
-        from . import table
+        from ..base import table
 
         found = table.entries(arrays, game)
         return Play(table.act, "vector", lambda: found)

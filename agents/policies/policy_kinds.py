@@ -118,7 +118,7 @@ class MixturePlayer(NamedTuple):
 
 
 class TablePlayer(NamedTuple):
-    """A table of observations, each with its action (`table.py`)."""
+    """A table of observations, each with its action (`base/table.py`)."""
 
     entries: int
 

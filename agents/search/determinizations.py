@@ -39,8 +39,8 @@ from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, View
 from ..base.rule_based import played_by, seen_by, seen_record
+from ..base.table import digest_of
 from ..policies.planner import Values, planner, plans_of
-from ..policies.table import digest_of
 
 MOST_DETERMINIZATIONS = 1_000_000
 AT_ONCE = 4096

@@ -32,7 +32,7 @@ EXPLORE = 0.5
 MOST_EVENTS = 16
 """The longest episodes of the games that it attacks: tables of longer games are never full."""
 GROWTH = 1.1
-"""The best actions are reckoned anew once there is so much more to go by."""
+"""The best actions are reckoned again once there is so much more to go by."""
 _AGENT, _LEARNER, _NOBODY = 0, 1, -1
 
 

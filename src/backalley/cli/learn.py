@@ -134,7 +134,7 @@ def train(
 @click.option(
     "--attackers",
     metavar="NAME[,NAME...]",
-    help="Out of rollouts, plans, model, search, table and ppo, by default all that apply; search:96 has that size alone.",
+    help="Out of rollouts, plans, model, search, table and ppo, by default all that apply; search:96 has one size.",
 )
 @click.option("--seconds", type=float, help="The budget of all attackers together, by the clock.")
 @click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,6 @@ import numpy.typing as npt
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import kernel
 from backalley.envs.core.rules import rng
-
-from .policy_kinds import Arrays
 
 
 @kernel
@@ -32,7 +31,7 @@ class Entries(NamedTuple):
     actions: npt.NDArray[np.int64]
 
 
-def entries(arrays: Arrays, game: Game) -> Entries:
+def entries(arrays: Mapping[str, npt.NDArray[Any]], game: Game) -> Entries:
     """Return the table of a policy's arrays."""
     rows = np.ascontiguousarray(arrays["rows"], game.observation_base)
     digests = np.array([digest_of(row) for row in rows], np.uint64)
