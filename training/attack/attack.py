@@ -81,8 +81,9 @@ def attack(
     """Look for the best response to `agent`, which plays all other sides and never changes; return what it gains over
     equality, at least.
 
-    Game and agent are given as in `evaluate`. `attackers` are names of `ATTACKERS`, by default all that apply. They
-    share the budget evenly: `processor_seconds` of all cores together (600 by default), `seconds` by the clock, or
+    Game and agent are given as in `evaluate`. `attackers` are names of `ATTACKERS`, by default all that apply; also
+    `search:N`, a search of N determinizations, which has its whole budget for the deals that tell its gain. They share
+    the budget evenly: `processor_seconds` of all cores together (600 by default), `seconds` by the clock, or
     `decisions` on the tables that they learn on; what comes first ends them. Learning counts, and the play of a search
     does; measuring the others does not. Each offers four responses along its budget (a search, of three sizes); on
     half as many deals (2,048 at most) the one with the highest lower end of its interval is chosen. The published
