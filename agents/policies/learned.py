@@ -18,7 +18,7 @@ from ..base.action_probabilities import Probabilities
 from ..base.rule_based import BotAgent, KernelAgent
 from .inference import act, chances, logits_rows, net_of, own_room
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
-from .policy_kinds import Arrays, MixturePlayer, NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual
+from .policy_kinds import Arrays, MixturePlayer, NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual, TablePlayer
 
 if TYPE_CHECKING:
     from .own_policy import OwnPolicyAgent
@@ -150,6 +150,11 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
         from .mixture import MixtureAgent, mixed_kernel
 
         return Play(mixed_kernel(game.type), "record", MixtureAgent(game, arrays, player.field).plays_by)
+    if isinstance(player, TablePlayer):
+        from ..base import table
+
+        found = table.entries(arrays, game)
+        return Play(table.act, "vector", lambda: found)
     bound = observation_bound(game)
     if isinstance(player, NetworkPlayer):
         net = net_of(arrays, bound, greedy=player.greedy)

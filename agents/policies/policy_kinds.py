@@ -117,6 +117,20 @@ class MixturePlayer(NamedTuple):
         )
 
 
+class TablePlayer(NamedTuple):
+    """A table of observations, each with its action (`base/table.py`)."""
+
+    entries: int
+
+    def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of its arrays by name."""
+        return {"rows": (self.entries, game.observation_size), "actions": (self.entries,)}
+
+    def proper(self) -> bool:
+        """Return whether this is a number that training can have written."""
+        return _within(self.entries, _MAX_CLASSES)
+
+
 class PolicyKind(NamedTuple):
     """A kind of network of a user's own: see `register_policy`."""
 
@@ -196,11 +210,11 @@ def own_player(name: str, settings: Any, *, greedy: bool) -> OwnPlayer:
     return OwnPlayer(name, option_rules.as_dict(settings), greedy)
 
 
-Player = NetworkPlayer | Residual | PlansPlayer | MixturePlayer | OwnPlayer
+Player = NetworkPlayer | Residual | PlansPlayer | MixturePlayer | TablePlayer | OwnPlayer
 
 KINDS: dict[str, type[Any]] = {
     "network": NetworkPlayer, "residual": Residual, "plans": PlansPlayer,
-    "mixture": MixturePlayer, "own": OwnPlayer,
+    "mixture": MixturePlayer, "table": TablePlayer, "own": OwnPlayer,
 }  # fmt: skip
 """The kinds by their names in files."""
 

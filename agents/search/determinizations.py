@@ -39,6 +39,7 @@ from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, View
 from ..base.rule_based import played_by, seen_by, seen_record
+from ..base.table import digest_of
 from ..policies.planner import Values, planner, plans_of
 
 MOST_DETERMINIZATIONS = 1_000_000
@@ -81,16 +82,6 @@ class Candidates(NamedTuple):
     def some(self, which: npt.NDArray[np.int64]) -> Candidates:
         """Return those of some of the tables."""
         return Candidates(self.begun[which], self.number[which], self.plans[which], self.key[which])
-
-
-@kernel
-def digest_of(shown: npt.NDArray[Any]) -> np.uint64:
-    """Return a number that depends on an observation [O], byte by byte."""
-    found, written = np.uint64(0), shown.view(np.uint8)
-    for place in range(written.shape[0]):
-        if written[place] != 0:
-            found = rng.fork(rng.fork(found, place), int(written[place]))
-    return found
 
 
 BOT = BOT_VIEW = LEAF_VALUE = LEGAL = OBSERVE = RESTART = CANDIDATES_OF = unbound

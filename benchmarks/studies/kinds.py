@@ -10,6 +10,7 @@ from .play import (  # noqa: F401
     mutants,
     openspiel_check,
     sequential_checks,
+    small_attacks,
     soak,
 )
 from .speed import against, decision_parts, events_cost, gpu, in_jax, instructions, trees  # noqa: F401

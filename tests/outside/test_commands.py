@@ -40,6 +40,7 @@ GAMELESS = {
     "examples",
     "attention",
     "openspiel",
+    "small-attacks",
 }
 BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",), "enter": ("mine", "random")}
 """Words that stand before and after the game's name."""

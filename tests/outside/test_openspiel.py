@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -294,6 +295,34 @@ def test_a_policy_of_openspiel_plays_here_as_it_says() -> None:
     assert 60 < actions.sum() < 140
     report = backalley.evaluate(KUHN, [agent, "random"], deals=20)
     assert report.deals == 20
+
+
+def test_a_policy_of_openspiels_own_game_loses_here_what_it_loses_there(tmp_path: Path) -> None:
+    """Three iterations of CFR in its Leduc poker, which deals the public card after the first round; a search that has
+    only seen the policy play gains no more than that."""
+    from backalley.benchmarks.exact.exploit import exploitability
+    from backalley.benchmarks.studies.play.openspiel_algorithms import position
+
+    theirs = pyspiel.load_game("leduc_poker")
+    solver = pyspiel.CFRSolver(theirs)
+    for _ in range(3):
+        solver.evaluate_and_update_policy()
+    learned = solver.tabular_average_policy()
+    agent = SpielAgent(learned, LEDUC, position=position(theirs, "card"))
+    loss = exploitability(LEDUC, [agent]).agents[0].mean_loss
+    assert loss == pytest.approx(pyspiel.nash_conv(theirs, learned) / 2, abs=1e-9)
+    found = backalley.attack(LEDUC, agent, attackers="search", decisions=1, deals=40, out=tmp_path / "attack")
+    assert found.gain.low < loss
+
+
+def test_attacks_on_what_it_learned_are_measured_exactly() -> None:
+    from backalley.benchmarks.studies.play.small_attacks import small_attacks
+
+    found = small_attacks(2, 4_000)
+    assert len(found.found["rows"]) == 8
+    for row in found.found["rows"]:
+        assert row["gain"] <= row["exact"] + 1e-9
+    assert "finds at least" in found.title
 
 
 def test_bots_of_openspiel_play_here() -> None:

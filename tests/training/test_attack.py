@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import pytest
 import backalley
 from backalley.agents.base.agent import View, as_agent, view_of
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
+from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv
+from backalley.agents.policies.learned import load_policy
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.benchmarks.figures.attacks import Attacked, Attacker, Point
 from backalley.benchmarks.figures.stats import Estimate
@@ -33,7 +37,7 @@ from backalley.training.ppo.vec_env import SeatsVecEnv
 from backalley.training.run.gate import Enough, gains
 from backalley.training.train import Stopped
 from tests.common import toy
-from tests.common.commands import run
+from tests.common.commands import ROOT, run
 
 KUHN, LEDUC = kuhn.GAME.bind(), leduc.GAME.bind()
 CHEMIN = backalley.game("baccarat", mode="chemin")
@@ -80,7 +84,7 @@ def test_uniform_play_in_kuhn_poker_gives_nearly_all_that_it_gives_to_best_respo
     wider = SMALL | {"network.width": 64}
     found = attack(KUHN, "random", decisions=1_200_000, deals=4000, out=tmp_path / "attack", config_overrides=wider)
     assert exact(KUHN) == pytest.approx(11 / 24)
-    assert [one.name for one in found.attackers] == ["rollouts", "search", "ppo"]
+    assert [one.name for one in found.attackers] == ["rollouts", "search", "table", "ppo"]
     assert [*found.refused] == ["plans", "model"]
     assert "kuhn has no plans" in found.refused["plans"]
     for one in found.attackers:
@@ -93,6 +97,25 @@ def test_uniform_play_in_leduc_poker_does_too(tmp_path: Path) -> None:
     found = attack(LEDUC, "bot:random", attackers=["ppo"], decisions=1_500_000, deals=20_000, out=tmp_path / "attack")
     assert found.gain.mean > 0.9 * exact(LEDUC)
     assert found.gain.low < exact(LEDUC)
+
+
+@pytest.mark.parametrize(("game", "decisions"), [(KUHN, 40_000), (LEDUC, 200_000)], ids=["kuhn", "leduc"])
+def test_a_table_finds_nearly_all_of_it(game: Game, decisions: int, tmp_path: Path) -> None:
+    """And it plays what it was shown: its policy is on disk as others are."""
+    found = attack(game, "random", attackers="table", decisions=decisions, deals=20_000, out=tmp_path / "attack")
+    assert 0.9 * exact(game) < found.gain.mean
+    assert found.gain.low < exact(game)
+    policy = load_policy(tmp_path / "attack" / found.attackers[0].points[-1].policy, game)
+    assert policy.is_deterministic
+    assert pickle.loads(pickle.dumps(policy)).identity == policy.identity
+    batch = game.make_vec(200, seed=1)
+    shown, mask = batch.reset().observation, batch.time_step.action_mask
+    assert (policy.act(shown, mask) == np.asarray(policy.act(shown, mask))).all()
+
+
+def test_a_table_is_for_small_games() -> None:
+    with pytest.raises(AttackError, match="table remembers every observation, and pitch has episodes of more than 16"):
+        attack("pitch", "random", attackers="table")
 
 
 @pytest.mark.slow
@@ -113,6 +136,18 @@ def test_an_agent_without_a_kernel_is_attacked(tmp_path: Path) -> None:
     assert found.agent == "Bettor"
     assert found.gain.low > 0.9 / 3
     assert found.gain.mean < 1.1 / 3
+
+
+def test_agents_of_other_programs_and_libraries_are_attacked(tmp_path: Path) -> None:
+    """A program, and a model of Stable-Baselines3; a policy of OpenSpiel is in `tests/outside/test_openspiel.py`."""
+    from sb3_contrib import MaskablePPO
+
+    env = GymnasiumEnv(KUHN, opponent="random")
+    MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=8).save(tmp_path / "model.zip")
+    program = ROOT / "docs" / "guides" / "programs" / "random_player.py"
+    for number, victim in enumerate((f"cmd:{sys.executable} {program}", f"sb3:{tmp_path / 'model.zip'}")):
+        found = attack(KUHN, victim, decisions=2, deals=16, out=tmp_path / str(number), config_overrides=SMALL)
+        assert [one.name for one in found.attackers] == ["search", "table", "ppo"]
 
 
 # What is measured -----------------------------------------------------------------------------------------------------
@@ -170,6 +205,19 @@ def test_a_search_that_knows_the_agent_does_not_see_what_its_seat_cannot() -> No
     assert answers() == first
 
 
+def test_a_search_of_one_size_is_measured_once(tmp_path: Path) -> None:
+    """Nothing is chosen, so the deals that tell its gain are its whole budget."""
+    found = attack(KUHN, "random", attackers="search:3,search", decisions=1, deals=40, out=tmp_path / "attack")
+    one, several = found.attackers
+    assert (one.name, several.name) == ("search:3", "search")
+    (point,) = one.points
+    assert (one.deals, one.gain) == (40, point.gain) == (point.deals, one.gain)
+    assert [point.deals for point in several.points] == [20, 20, 20]
+    for name in ("search:0", "search:many", "serch:3"):
+        with pytest.raises(AttackError, match=f"no attacker '{name}'; there are: .*, and search:N of N determ"):
+            attack(KUHN, "random", attackers=[name])
+
+
 def test_a_search_is_modelled_on_who_plays_rollouts() -> None:
     """A bot that takes long plays rollouts by its quick kernel; one without is not asked."""
     pitch, bezique = backalley.game("pitch"), BotAgent(backalley.game("bezique"))
@@ -221,8 +269,9 @@ def contents(found: Attacked) -> Any:
     return kept
 
 
-def test_a_stopped_attack_goes_on_to_the_same_result(tmp_path: Path) -> None:
-    given: dict[str, Any] = {"attackers": ["ppo"], "decisions": 12_000, "deals": 400, "config_overrides": SMALL}
+@pytest.mark.parametrize("attacker", ["ppo", "table"])
+def test_a_stopped_attack_goes_on_to_the_same_result(attacker: str, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"attackers": attacker, "decisions": 12_000, "deals": 400, "config_overrides": SMALL}
     whole = attack(KUHN, "random", out=tmp_path / "whole", **given)
     calls = itertools.count(1)
 

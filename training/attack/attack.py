@@ -46,7 +46,7 @@ from ..config.phases import Budget
 from ..run.gate import Enough, gains
 from ..run.run import asked_to_stop, locked
 from ..train import Progress, Stopped
-from .attackers import ATTACKERS, SIZES, Learner, Response, Search, Spent, Task
+from .attackers import ATTACKERS, Learner, Response, Search, Spent, Task, attacker_named
 
 DEALS = 4096
 SECONDS = 600.0
@@ -81,8 +81,9 @@ def attack(
     """Look for the best response to `agent`, which plays all other sides and never changes; return what it gains over
     equality, at least.
 
-    Game and agent are given as in `evaluate`. `attackers` are names of `ATTACKERS`, by default all that apply. They
-    share the budget evenly: `processor_seconds` of all cores together (600 by default), `seconds` by the clock, or
+    Game and agent are given as in `evaluate`. `attackers` are names of `ATTACKERS`, by default all that apply; also
+    `search:N`, a search of N determinizations, which has its whole budget for the deals that tell its gain. They share
+    the budget evenly: `processor_seconds` of all cores together (600 by default), `seconds` by the clock, or
     `decisions` on the tables that they learn on; what comes first ends them. Learning counts, and the play of a search
     does; measuring the others does not. Each offers four responses along its budget (a search, of three sizes); on
     half as many deals (2,048 at most) the one with the highest lower end of its interval is chosen. The published
@@ -170,13 +171,14 @@ def _victim(game: Game, agent: Any) -> Agent:
 def _named(attackers: str | Sequence[str] | None) -> dict[str, Learner | Search]:
     given = attackers.split(",") if isinstance(attackers, str) else attackers
     names = list(ATTACKERS) if given is None else list(dict.fromkeys(given))
+    found = {name: one for name in names if (one := attacker_named(name))}
+    known = f"there are: {', '.join(ATTACKERS)}, and search:N of N determinizations"
     for name in names:
-        if name not in ATTACKERS:
-            known = ", ".join(ATTACKERS)
-            raise AttackError(f"There is no attacker {name!r}; there are: {known}.{did_you_mean(name, ATTACKERS)}")
+        if name not in found:
+            raise AttackError(f"There is no attacker {name!r}; {known}.{did_you_mean(name, ATTACKERS)}")
     if not names:
-        raise AttackError(f"attackers names none; there are: {', '.join(ATTACKERS)}.")
-    return {name: ATTACKERS[name] for name in names}
+        raise AttackError(f"attackers names none; {known}.")
+    return found
 
 
 def _word(name: str) -> str:
@@ -211,8 +213,9 @@ class Work:
         found = []
         for number, name in enumerate(self.attackers):
             self.log(f"Attacker {number + 1} of {len(self.attackers)}: {name}.")
-            self.name = name
-            found.append(self._attacked_by(ATTACKERS[name]))
+            one, self.name = attacker_named(name), name
+            assert one is not None
+            found.append(self._attacked_by(one))
         return found
 
     def _claim(self) -> None:
@@ -248,7 +251,7 @@ class Work:
 
     def _attacked_by(self, attacker: Learner | Search) -> attacks.Attacker:
         """Let one attacker work, and measure the response that is chosen on deals of its own."""
-        folder = self.folder / attacker.name
+        folder = self.folder / _word(attacker.name)
         folder.mkdir(exist_ok=True)
         made = {"command": self.command, **results.stamp(__file__, self.game)}
         task = Task(self.game, self.victim, self.seed, folder, self._each, self.overrides, made, self._checked)
@@ -256,8 +259,10 @@ class Work:
         chosen = max(range(len(points)), key=lambda number: points[number].gain.low)
         path = folder / _GAIN_FILE
         if not path.is_file():
-            share = 0.0 if points[chosen].policy else 0.5
-            deals, gain, _ = self._measured(attacker.again(task, chosen), PUBLISHED, share)
+            deals, gain = points[chosen].deals, points[chosen].gain  # published as it is where nothing was chosen
+            if attacker.offers > 1:
+                share = 0.0 if points[chosen].policy else 0.5
+                deals, gain, _ = self._measured(attacker.again(task, chosen), PUBLISHED, share)
             durable.write_file(path, json.dumps({"deals": deals, "gain": gain.to_json()}).encode())
         kept = read_json(path)
         gain = Estimate(**kept["gain"])
@@ -269,13 +274,13 @@ class Work:
         path = task.folder / _POINTS_FILE
         points = [Point.from_json(one) for one in read_json(path)] if path.is_file() else []
         for response in attacker.responses(task, len(points)):
-            points.append(self._point(response, points[-1] if points else None))
+            points.append(self._point(response, attacker.offers, points[-1] if points else None))
             durable.write_file(path, json.dumps([point.to_json() for point in points]).encode())
         return points
 
-    def _point(self, response: Response, before: Point | None) -> Point:
-        share = 0.0 if response.spent else 0.5 / len(SIZES)
-        deals, gain, play = self._measured(response.agent, SELECTION, share)
+    def _point(self, response: Response, offers: int, before: Point | None) -> Point:
+        branch, share = (SELECTION, 0.5 / offers) if offers > 1 else (PUBLISHED, 1.0)
+        deals, gain, play = self._measured(response.agent, branch, 0.0 if response.spent else share)
         spent = response.spent
         if spent is None:
             earlier = (before.processor_seconds, before.seconds) if before else (0.0, 0.0)

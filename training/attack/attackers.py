@@ -5,7 +5,8 @@
 | `rollouts` | the phase `attack`: rollouts in which the agent plays its sides, from its own weights where it has some |
 | `plans` | the game's planner learns the values of its classes with the agent in all other seats |
 | `model` | the game's model of its plans reckons the best response from the hands that the agent shows |
-| `search` | a search whose rollouts the agent itself plays, where it has a kernel; it learns nothing |
+| `search`, `search:N` | a search whose rollouts the agent itself plays, where it has a kernel; it learns nothing |
+| `table` | counts where each action led after each observation, and reckons the best response: small games alone |
 | `ppo` | PPO with the agent on all other sides, from its own network where it is a plain one |
 """
 
@@ -22,6 +23,7 @@ from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.base.rule_based import BotAgent
 from backalley.agents.policies.learned import PolicyAgent, load_policy
 from backalley.agents.policies.policy_kinds import NetworkPlayer
+from backalley.agents.search.determinizations import MOST_DETERMINIZATIONS
 from backalley.agents.search.racing import RacingAgent
 from backalley.envs.core.game.game import Game
 
@@ -32,11 +34,12 @@ from ..run.loop import kind
 from ..shared import checkpoint
 from ..shared.checkpoint import CheckpointError
 from ..shared.phase import Phase
+from .table import Table
 
 POINTS = 4
 """Responses that a learning attacker offers along its budget."""
 SIZES = (8, 24, 96)
-"""Determinizations of the searches that are tried."""
+"""Determinizations of the searches that `search` tries; `search:N` is one of N."""
 
 
 class Spent(NamedTuple):
@@ -91,21 +94,23 @@ class Learner:
     """An attacker that learns, by a phase of training."""
 
     name: str
-    phase: str
-    """The kind of phase."""
+    phase: str | type[Phase]
+    """The phase, or its kind."""
     settings: Mapping[str, Any]
     """Its settings by dotted names, over those of the game."""
     compiled: bool
     """Whether it plays in machine code, and so only against an agent that has a kernel."""
     begins: Callable[[Agent], tuple[Path, Mapping[str, Any]] | None] = lambda victim: None
     """Returns the folder of the policy that it begins from, with the settings that this takes, or None."""
+    offers = POINTS
+    """How many responses it offers."""
 
     def refuses(self, game: Game, victim: Agent) -> str:
         """Return why it cannot attack this agent, in a sentence; empty where it can."""
         if self.compiled and victim.kernel is None:
             return f"{self.name} plays in machine code, and {name_of(victim)} has no kernel."
         try:
-            kind(self.phase).check(game, config_rules.load(game, None, self.settings))
+            self._made.check(game, config_rules.load(game, None, self.settings))
         except ConfigError as error:
             return str(error)
         return ""
@@ -127,12 +132,16 @@ class Learner:
         """Return the agent of a response that was offered before."""
         return load_policy(self._place(task, number), task.game)
 
+    @property
+    def _made(self) -> type[Phase]:
+        return kind(self.phase) if isinstance(self.phase, str) else self.phase
+
     def _place(self, task: Task, number: int) -> Path:
         return task.folder / "policies" / str(number + 1)
 
     def _begun(self, task: Task, config: Config, before: Path | None) -> Phase:
         """Its phase, at its beginning or at its latest checkpoint. Raises ConfigError, CheckpointError and OSError."""
-        made, folder = kind(self.phase), task.folder
+        made, folder = self._made, task.folder
         made.check(task.game, config)
         phase = made(task.game, config, seed=task.seed, folder=folder / "files", before=before, against=task.victim)
         found = checkpoint.latest(folder)
@@ -179,7 +188,9 @@ class Search:
     """An attacker that searches with the agent as the model of everybody: determinizations are drawn by what its seat
     may know, as in any search, and the agent plays their rollouts (`model_of`). Its methods are those of Learner."""
 
-    name = "search"
+    def __init__(self, *sizes: int) -> None:
+        self.sizes, self.offers = sizes, len(sizes)
+        self.name = "search" if self.offers > 1 else f"search:{sizes[0]}"
 
     def refuses(self, game: Game, victim: Agent) -> str:
         """It attacks anybody."""
@@ -187,12 +198,12 @@ class Search:
 
     def responses(self, task: Task, done: int) -> Iterator[Response]:
         """Yield a search of each size."""
-        for number in range(done, len(SIZES)):
+        for number in range(done, self.offers):
             yield Response(self.again(task, number))
 
     def again(self, task: Task, number: int) -> Agent:
         """Return the search of that size."""
-        return RacingAgent(task.game, SIZES[number], player=model_of(task.victim))
+        return RacingAgent(task.game, self.sizes[number], player=model_of(task.victim))
 
 
 def model_of(victim: Agent) -> Agent | None:
@@ -215,8 +226,16 @@ ATTACKERS: dict[str, Learner | Search] = {
         Learner("rollouts", "attack", {}, compiled=True),
         Learner("plans", "plans", {}, compiled=True),
         Learner("model", "fictitious_play", {}, compiled=True),
-        Search(),
+        Search(*SIZES),
+        Learner("table", Table, {}, compiled=False),
         Learner("ppo", "ppo", {"run.greedy": True, "ppo.epochs": 4}, compiled=False, begins=_own_network),
     )
 }
 """All attackers by their names, in the order in which they attack."""
+
+
+def attacker_named(name: str) -> Learner | Search | None:
+    """Return an attacker by its name, None where there is none."""
+    kind, _, size = name.partition(":")
+    alone = kind == "search" and size.isdecimal() and 0 < int(size) <= MOST_DETERMINIZATIONS
+    return Search(int(size)) if alone else ATTACKERS.get(name)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyspiel
 from open_spiel.python import policy, rl_environment
 from open_spiel.python.algorithms import (
@@ -20,9 +19,10 @@ from open_spiel.python.algorithms import (
     outcome_sampling_mccfr,
 )
 
-from backalley.agents.base.agent import Agent, View
+from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.game.catalogue import game as game_of
-from backalley.openspiel.games import game_string
+from backalley.envs.core.rules.events import ACTION
+from backalley.openspiel import SpielAgent, game_string
 
 from ...exact.exploit import agent_probabilities
 from ...exact.solver import solver_of
@@ -75,25 +75,22 @@ def _measures(game: Any, iterations: int) -> Iterator[dict[str, Any]]:
         yield {"what": f"value of {name}, seat 0", "value": float(value)}
 
 
-class Theirs(Agent):
-    """Plays Liar's Dice by a policy of OpenSpiel's own game: what its seat was shown is that game's information state,
-    such as `3 1-1 2-2`."""
+def position(game: Any, dealt: str) -> Callable[[GameState], Any]:
+    """Return what makes a state of OpenSpiel's own `game` out of one of ours, where both number cards and actions
+    alike; `dealt` is the field of our State with what is dealt first."""
 
-    name, reads_events = "theirs", True
-
-    def __init__(self, policy: Any) -> None:
-        self.policy = policy
-
-    def action_probabilities(self, view: View) -> npt.NDArray[np.float64]:
-        """Return the policy's probabilities."""
-        found, known = np.zeros(view.action_mask.shape), view.events()
-        assert known is not None
-        for k, count in enumerate(known.length.tolist()):
-            face, *bids = known.events[k, :count, 2].tolist()
-            words = " ".join([str(face + 1), *map(view.game.action_str, bids)])
-            for action, chance in self.policy.get_state_policy(words):
-                found[k, action] = chance
+    def theirs(state: GameState) -> Any:
+        record, found = state.record(), game.new_initial_state()
+        for outcome in record[dealt].tolist():
+            found.apply_action(outcome)
+        for kind, _, number in state.events(state.seat).tolist():
+            if found.is_chance_node():  # Leduc's public card
+                found.apply_action(int(record["public"]))
+            if kind == ACTION:
+                found.apply_action(number)
         return found
+
+    return theirs
 
 
 def liars_dice(iterations: int) -> Iterator[dict[str, Any]]:
@@ -104,7 +101,10 @@ def liars_dice(iterations: int) -> Iterator[dict[str, Any]]:
         for _ in range(count):
             solver.evaluate_and_update_policy()
         policy = solver.tabular_average_policy()  # uniform play before the first iteration
-        played, theirs = Theirs(policy), float(pyspiel.nash_conv(game, policy))
+        played, theirs = (
+            SpielAgent(policy, tree.game, position=position(game, "die")),
+            float(pyspiel.nash_conv(game, policy)),
+        )
         plays, _ = agent_probabilities(played, small)
         name = f"their CFR, {count:,}" if count else "uniform play"
         found = {"exploit": 2 * small.exploitability(plays), "tree": tree.nash_conv(tree.strategy(played))}

@@ -132,7 +132,9 @@ def train(
 @of_a_game
 @click.argument("agent")
 @click.option(
-    "--attackers", metavar="NAME[,NAME...]", help="Out of rollouts, plans, search and ppo; by default all that apply."
+    "--attackers",
+    metavar="NAME[,NAME...]",
+    help="Out of rollouts, plans, model, search, table and ppo, by default all that apply; search:96 has one size.",
 )
 @click.option("--seconds", type=float, help="The budget of all attackers together, by the clock.")
 @click.option(

@@ -21,6 +21,7 @@ from backalley.agents.policies.policy_kinds import (
     PlansPlayer,
     Player,
     Residual,
+    TablePlayer,
 )
 from backalley.agents.policies.residual import Corrected, corrected
 from backalley.envs.core.api.compiled_play import random_legal
@@ -71,7 +72,7 @@ def _name(game: Game) -> str:
 
 def _decision(game: Game, player: Player) -> Callable[..., Any]:
     """The kernel of a policy's function: what the player's own kernel plays by is made on the stack."""
-    assert not isinstance(player, OwnPlayer), "torch plays it"
+    assert not isinstance(player, OwnPlayer | TablePlayer), "torch plays the first, and tables are not written"
     actions, size, base = game.num_actions, game.observation_size, numba.from_dtype(game.observation_base)
     if isinstance(player, PlansPlayer | MixturePlayer):
         by, plan = _planner(game, player)

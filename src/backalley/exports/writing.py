@@ -16,6 +16,7 @@ import llvmlite.binding as llvm
 
 from backalley.agents.base.agent import POLICY
 from backalley.agents.policies.learned import PolicyAgent
+from backalley.agents.policies.policy_kinds import TablePlayer
 from backalley.agents.policies.pretrained import NoPolicy
 from backalley.agents.registry import agent
 from backalley.console.errors import InvalidCall, InvalidValue, did_you_mean
@@ -114,7 +115,7 @@ def _policy(game: Game, named: str | Path | None) -> tuple[PolicyAgent | None, l
         if named != POLICY:
             raise
         return None, [f"the learned policy: {error}"]
-    if found is not None and not isinstance(found, PolicyAgent):
+    if found is not None and (not isinstance(found, PolicyAgent) or isinstance(found.player, TablePlayer)):
         raise InvalidValue(
             f"The policy is {named!r}, which is none that compiled code plays; it takes the name or the folder of a "
             "policy that `backalley train` wrote."

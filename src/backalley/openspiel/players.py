@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,11 @@ import pyspiel
 from backalley.agents.base.action_probabilities import Probabilities
 from backalley.agents.base.agent import Agent, View
 from backalley.console.errors import InvalidType, InvalidValue
+from backalley.envs.core.api.game_state import GameState
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import rng
 
-from .games import SpielState, game_string, spiel_state
+from .games import game_string, spiel_state
 
 
 class SpielAgent(Agent):
@@ -22,13 +25,22 @@ class SpielAgent(Agent):
 
     It is shown an OpenSpiel state in which all that its seat cannot see is redrawn at random, with its seat's own
     history: its information state, and what it may do, are those of the table. The states before are not in
-    `state.history()`. A policy's action is drawn by the view's key; a bot draws by itself, so a match with it need not
+    `state.history()`. Of a player of a game that OpenSpiel has itself, `position(state)` gives that game's state for
+    such a `GameState`. A policy's action is drawn by the view's key; a bot draws by itself, so a match with it need not
     come out the same twice.
     """
 
     reads_events = True
 
-    def __init__(self, player: Any, game: Game, *, chance: str = "explicit", name: str = "") -> None:
+    def __init__(
+        self,
+        player: Any,
+        game: Game,
+        *,
+        chance: str = "explicit",
+        name: str = "",
+        position: Callable[[GameState], Any] | None = None,
+    ) -> None:
         """`player` is one for all seats, or a list with one for each seat: many bots play a seat of their own. `chance`
         is how the states that it is shown tell chance, "explicit" or "sampled". Raises TypeError for what is neither
         bot nor policy, ValueError for another number of them or another `chance`."""
@@ -41,12 +53,13 @@ class SpielAgent(Agent):
                     f"{one!r} is no player of OpenSpiel: a bot has step(state), a policy action_probabilities(state)."
                 )
         self.players, self.game, self.name = players, game, name or type(players[0]).__name__
-        self.spiel_game = pyspiel.load_game(game_string(game, chance))
+        spiel_game = pyspiel.load_game(game_string(game, chance))
+        self._position = position or functools.partial(spiel_state, spiel_game)
 
-    def _state(self, view: View, k: int) -> SpielState:
+    def _state(self, view: View, k: int) -> Any:
         if view.game != self.game:
             raise InvalidValue(f"{self.name} plays {self.game!r}, and was shown a table of {view.game!r}.")
-        return spiel_state(self.spiel_game, view.game_state(k, int(view.key[k])))
+        return self._position(view.game_state(k, int(view.key[k])))
 
     def action_probabilities(self, view: View) -> Probabilities:
         """Return those of a policy. Raises NoProbabilities, a ValueError, for a bot."""
