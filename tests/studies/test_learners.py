@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from backalley.agents.policies.learned import PolicyAgent
 from backalley.benchmarks.exact.exploit import agent_probabilities
 from backalley.benchmarks.exact.solver import solver_of
 from backalley.benchmarks.studies.learning import learners as comparison
+from backalley.benchmarks.studies.learning.guides import program_of_the_guide
 from backalley.benchmarks.studies.learning.learners import learners
+from backalley.benchmarks.studies.learning.throughput import begun
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn
 from backalley.training.config import config
+from backalley.training.config.phases import KINDS
 from backalley.training.mmd.mmd import MMD
 
 GAME: Game = kuhn.GAME.bind()
@@ -35,6 +39,28 @@ def test_magnetic_mirror_descent_comes_near_an_equilibrium_of_kuhn_poker(tmp_pat
     for _ in range(60):
         phase.step()
     phase.save_policy(tmp_path / "policy", {})
+    solver = solver_of(GAME)
+    plays, _ = agent_probabilities(PolicyAgent(tmp_path / "policy", GAME), solver)
+    assert solver.exploitability(plays) < 0.2, "uniform play loses 0.46"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "steps", "settings"), [("deep_cfr", 40, {"deep_cfr.memory": 20_000})])
+def test_the_guides_learners_come_near_one_and_go_on_from_a_checkpoint_to_the_same_bits(
+    name: str, steps: int, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KINDS, name, program_of_the_guide(f"{name}.py", comparison.PROGRAMS[name])["PHASE"])
+    given = config.load(GAME, None, {"run.phases": name, "network.width": 32, **settings})
+    first, second = (begun(name, GAME, given, 3, tmp_path, 1) for _ in range(2))
+    for _ in range(steps):
+        first.step()
+    second.restore({key: array.copy() for key, array in first.arrays().items()}, json.loads(json.dumps(first.facts())))
+    for phase in (first, second):
+        phase.step()
+    mine, its = (phase.arrays() for phase in (first, second))
+    assert mine.keys() == its.keys()
+    assert [key for key in mine if mine[key].tobytes() != its[key].tobytes()] == []
+    first.save_policy(tmp_path / "policy", {})
     solver = solver_of(GAME)
     plays, _ = agent_probabilities(PolicyAgent(tmp_path / "policy", GAME), solver)
     assert solver.exploitability(plays) < 0.2, "uniform play loses 0.46"

@@ -61,9 +61,12 @@ LEARNERS = {
         Learner("rollouts", "rollouts", _SELF),
         Learner("mmd", "mmd", {}),
         Learner("nfsp", "nfsp", {}),
+        Learner("deep-cfr", "deep_cfr", {}),
     )
 }
 """The learners that are compared, by name."""
+PROGRAMS = {"nfsp": "learning.md", "deep_cfr": "equilibria.md"}
+"""Phases that are programs of the guides, and their pages."""
 
 
 def _over_seeds(losses: npt.NDArray[np.float64]) -> str:
@@ -148,8 +151,9 @@ def learners(
         raise InvalidValue(f"There is no learner {unknown[0]!r}; there are: {', '.join(LEARNERS)}.")
     Budget(processor_seconds=processor_seconds)
     chosen = [one for one in LEARNERS.values() if one.name in names or not names]
-    if any(one.phase == "nfsp" for one in chosen):
-        register_phase(program_of_the_guide("nfsp.py", "learning.md")["PHASE"])
+    for one in chosen:
+        if one.phase in PROGRAMS:
+            register_phase(program_of_the_guide(f"{one.phase}.py", PROGRAMS[one.phase])["PHASE"])
     solver = solver_of(game)
     about = {
         **about,
