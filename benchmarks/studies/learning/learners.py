@@ -62,10 +62,11 @@ LEARNERS = {
         Learner("mmd", "mmd", {}),
         Learner("nfsp", "nfsp", {}),
         Learner("deep-cfr", "deep_cfr", {}),
+        Learner("r-nad", "rnad", {}),
     )
 }
 """The learners that are compared, by name."""
-PROGRAMS = {"nfsp": "learning.md", "deep_cfr": "equilibria.md"}
+PROGRAMS = {"nfsp": "learning.md", "deep_cfr": "equilibria.md", "rnad": "equilibria.md"}
 """Phases that are programs of the guides, and their pages."""
 
 
