@@ -102,6 +102,25 @@ def test_rows_of_a_comparison_are_kept_unless_settings_changed(tmp_path: Path, m
     assert "uniform play" in again.table()
 
 
+def test_learners_are_summed_up_over_games_at_equal_time_and_equal_decisions() -> None:
+    def row(name: str, decisions: int, losses: list[float]) -> dict[str, Any]:
+        points = [{"decisions": decisions * k, "mean_loss": loss} for k, loss in enumerate(losses, 1)]
+        return {"learner": name, "decisions": decisions * len(losses), "points": points}
+
+    rows = [
+        row("ppo", 40, [0.8, 0.4]),
+        row("ppo", 40, [0.8, 0.4]),
+        row("mmd", 10, [1.2, 0.2]),
+        row("mmd", 10, [1.2, 0.6]),
+    ]
+    ppo, mmd = comparison._summary([{"uniform": 2.0, "rows": rows}, {"uniform": 2.0, "rows": rows[2:]}])
+    assert ppo["left at equal time"] == "0.200 (0.200 to 0.200)"
+    assert ppo["left at equal decisions"] == "0.700 (0.700 to 0.700)", "half way from uniform play to its first mark"
+    assert (mmd["games"], mmd["seeds"], mmd["left at equal time"]) == ("1", "2", "0.200 (0.100 to 0.300)")
+    assert mmd["better than `ppo`, equal time"] == "0.50 (0.00 to 1.00)"
+    assert mmd["better than `ppo`, equal decisions"] == "1.00 (1.00 to 1.00)"
+
+
 def test_what_cannot_be_compared_ends_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="There is no learner 'sac'; there are: ppo"):
         learners(GAME, ["sac"])
