@@ -47,7 +47,11 @@ def test_magnetic_mirror_descent_comes_near_an_equilibrium_of_kuhn_poker(tmp_pat
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "steps", "settings"),
-    [("deep_cfr", 40, {"deep_cfr.memory": 20_000}), ("rnad", 120, {"mmd.tables": 128, "rnad.period": 20})],
+    [
+        ("deep_cfr", 40, {"deep_cfr.memory": 20_000}),
+        ("rnad", 120, {"mmd.tables": 128, "rnad.period": 20}),
+        ("psro", 150, {"mmd.tables": 256, "psro.most": 6}),
+    ],
 )
 def test_the_guides_learners_come_near_one_and_go_on_from_a_checkpoint_to_the_same_bits(
     name: str, steps: int, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -63,10 +63,11 @@ LEARNERS = {
         Learner("nfsp", "nfsp", {}),
         Learner("deep-cfr", "deep_cfr", {}),
         Learner("r-nad", "rnad", {}),
+        Learner("psro", "psro", {}),
     )
 }
 """The learners that are compared, by name."""
-PROGRAMS = {"nfsp": "learning.md", "deep_cfr": "equilibria.md", "rnad": "equilibria.md"}
+PROGRAMS = {"nfsp": "learning.md", **dict.fromkeys(("deep_cfr", "rnad", "psro"), "equilibria.md")}
 """Phases that are programs of the guides, and their pages."""
 _BASE = "ppo"
 """The learner that others are compared with."""
@@ -124,7 +125,7 @@ def _summary(files: Files) -> Iterator[Line]:
         yield line
 
 
-def _left(found: Found, by: Mapping[str, Sequence[Row]], row: Row, budget: str) -> float:
+def _left(found: Found, by: Mapping[str, Sequence[Found]], row: Found, budget: str) -> float:
     """The share of uniform play's loss that a policy has at the end; or after as many decisions as every learner of the
     file has made, between its marks, which begin with uniform play."""
     points, uniform = row["points"], found["uniform"]
