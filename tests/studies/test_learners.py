@@ -111,17 +111,16 @@ def test_learners_are_summed_up_over_games_at_equal_time_and_equal_decisions() -
         points = [{"decisions": decisions * k, "mean_loss": loss} for k, loss in enumerate(losses, 1)]
         return {"learner": name, "decisions": decisions * len(losses), "points": points}
 
-    rows = [
-        row("ppo", 40, [0.8, 0.4]),
-        row("ppo", 40, [0.8, 0.4]),
-        row("mmd", 10, [1.2, 0.2]),
-        row("mmd", 10, [1.2, 0.6]),
-    ]
-    ppo, mmd = comparison._summary([{"uniform": 2.0, "rows": rows}, {"uniform": 2.0, "rows": rows[2:]}])
+    rows = [row("ppo", 40, [0.8, 0.4]), row("mmd", 10, [1.2, 0.2]), row("mmd", 10, [1.2, 0.6])]
+    rows += [row(name, 40, [0.8, 0.4]) for name in ("ppo", "deep-cfr", "deep-cfr", "r-nad", "r-nad")]
+    files = [{"uniform": 2.0, "rows": given} for given in (rows, rows[:2], [*rows, row("nfsp", 1, [1.0, 1.0])])]
+    ppo, mmd, *_, last = comparison._summary(files)
     assert ppo["left at equal time"] == "0.200 (0.200 to 0.200)"
-    assert ppo["left at equal decisions"] == "0.700 (0.700 to 0.700)", "half way from uniform play to its first mark"
-    assert (mmd["games"], mmd["seeds"], mmd["left at equal time"]) == ("1", "2", "0.200 (0.100 to 0.300)")
+    assert (mmd["games"], mmd["seeds"], mmd["left at equal time"]) == ("2", "2", "0.200 (0.100 to 0.300)")
     assert mmd["better than `ppo`, equal time"] == "0.50 (0.00 to 1.00)"
+    assert last["learner"] == "`r-nad`", "nfsp has learned one of the two games"
+    (ppo, mmd, *_) = comparison._summary(files[:1])
+    assert ppo["left at equal decisions"] == "0.700 (0.700 to 0.700)", "half way from uniform play to its first mark"
     assert mmd["better than `ppo`, equal decisions"] == "1.00 (1.00 to 1.00)"
 
 

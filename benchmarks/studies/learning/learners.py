@@ -71,6 +71,8 @@ PROGRAMS = {"nfsp": "learning.md", **dict.fromkeys(("deep_cfr", "rnad", "psro"),
 """Phases that are programs of the guides, and their pages."""
 _BASE = "ppo"
 """The learner that others are compared with."""
+_SUMMED = {_BASE, "mmd", "deep-cfr", "r-nad"}
+"""The summary is of the games that these have learned, and shows whoever has learned all of them."""
 
 
 def _over_seeds(losses: npt.NDArray[np.float64]) -> str:
@@ -102,26 +104,21 @@ def _learners(files: Files) -> Iterator[Line]:
 
 
 def _summary(files: Files) -> Iterator[Line]:
-    """Each learner over all games that it and PPO have learned: how much of uniform play's loss is left."""
-    found = [(one, rows_by("learner", one)) for one in files]
-    for name in dict.fromkeys(name for _, by in found for name in by):
-        both = [(one, by) for one, by in found if name in by and _BASE in by]
-        least = min((len(by[which]) for _, by in both for which in (name, _BASE)), default=0)
-        if least < 2:
-            continue
-        line: Line = {"learner": f"`{name}`", "games": f"{len(both)}", "seeds": f"{least}"}
+    """How much of uniform play's loss is left, over all games that the learners of the summary have learned."""
+    found = [(one, by) for one in files if (by := rows_by("learner", one)).keys() >= _SUMMED]
+    names = [name for name in found[0][1] if all(name in by for _, by in found)] if found else []
+    least = min((len(by[name]) for _, by in found for name in names), default=0)
+    for name in names:
+        line: Line = {"learner": f"`{name}`", "games": f"{len(found)}", "seeds": f"{least}"}
         for budget in ("time", "decisions"):
-            left = {
-                which: np.array([[_left(one, by, row, budget) for row in by[which][:least]] for one, by in both]).T
+            left, base = (
+                np.array([[_left(one, by, row, budget) for row in by[which][:least]] for one, by in found]).T
                 for which in (name, _BASE)
-            }
-            mean = interquartile_mean(left[name])
+            )
+            mean, better = interquartile_mean(left), probability_of_improvement(-left, -base)
             line[f"left at equal {budget}"] = f"{mean.mean:.3f} ({mean.low:.3f} to {mean.high:.3f})"
-            if name != _BASE:
-                better = probability_of_improvement(-left[name], -left[_BASE])
-                line[f"better than `{_BASE}`, equal {budget}"] = (
-                    f"{better.mean:.2f} ({better.low:.2f} to {better.high:.2f})"
-                )
+            said = f"{better.mean:.2f} ({better.low:.2f} to {better.high:.2f})"
+            line[f"better than `{_BASE}`, equal {budget}"] = "" if name == _BASE else said
         yield line
 
 
@@ -153,7 +150,7 @@ class Learners(
             "The figures are what a policy loses to a best response, the mean over both seats in the game's rewards "
             "(half of NashConv); exact. They are means over training seeds, with the standard deviation of the seeds "
             "in brackets.",
-            "Over all games: what is left of uniform play's loss, the mean of the middle half of all seeds and games, "
+            "Over games: what is left of uniform play's loss, the mean of the middle half of all seeds and games, "
             f"and how probably a run beats one of `{_BASE}` in the same game; in brackets 95 % intervals of a "
             "bootstrap over the seeds of each game. Decisions are equal after as many as the slowest learner of a game "
             "has made, by straight lines between the marks, which begin with uniform play.",
