@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from backalley.agents.policies.learned import PolicyAgent
 from backalley.benchmarks.exact.exploit import agent_probabilities
 from backalley.benchmarks.exact.solver import solver_of
 from backalley.benchmarks.studies.learning import learners as comparison
+from backalley.benchmarks.studies.learning.guides import program_of_the_guide
 from backalley.benchmarks.studies.learning.learners import learners
+from backalley.benchmarks.studies.learning.throughput import begun
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn
 from backalley.training.config import config
+from backalley.training.config.phases import KINDS
 from backalley.training.mmd.mmd import MMD
 
 GAME: Game = kuhn.GAME.bind()
@@ -35,6 +39,35 @@ def test_magnetic_mirror_descent_comes_near_an_equilibrium_of_kuhn_poker(tmp_pat
     for _ in range(60):
         phase.step()
     phase.save_policy(tmp_path / "policy", {})
+    solver = solver_of(GAME)
+    plays, _ = agent_probabilities(PolicyAgent(tmp_path / "policy", GAME), solver)
+    assert solver.exploitability(plays) < 0.2, "uniform play loses 0.46"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "steps", "settings"),
+    [
+        ("deep_cfr", 40, {"deep_cfr.memory": 20_000}),
+        ("rnad", 120, {"mmd.tables": 128, "rnad.period": 20}),
+        ("psro", 150, {"mmd.tables": 256, "psro.most": 6}),
+    ],
+)
+def test_the_guides_learners_come_near_one_and_go_on_from_a_checkpoint_to_the_same_bits(
+    name: str, steps: int, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KINDS, name, program_of_the_guide(f"{name}.py", comparison.PROGRAMS[name])["PHASE"])
+    given = config.load(GAME, None, {"run.phases": name, "network.width": 32, **settings})
+    first, second = (begun(name, GAME, given, 3, tmp_path, 1) for _ in range(2))
+    for _ in range(steps):
+        first.step()
+    second.restore({key: array.copy() for key, array in first.arrays().items()}, json.loads(json.dumps(first.facts())))
+    for phase in (first, second):
+        phase.step()
+    mine, its = (phase.arrays() for phase in (first, second))
+    assert mine.keys() == its.keys()
+    assert [key for key in mine if mine[key].tobytes() != its[key].tobytes()] == []
+    first.save_policy(tmp_path / "policy", {})
     solver = solver_of(GAME)
     plays, _ = agent_probabilities(PolicyAgent(tmp_path / "policy", GAME), solver)
     assert solver.exploitability(plays) < 0.2, "uniform play loses 0.46"
@@ -71,6 +104,24 @@ def test_rows_of_a_comparison_are_kept_unless_settings_changed(tmp_path: Path, m
     learners(GAME, ["mmd"], num_seeds=1, processor_seconds=0.01, keep=path)
     assert asked == ["ppo", "mmd"]
     assert "uniform play" in again.table()
+
+
+def test_learners_are_summed_up_over_games_at_equal_time_and_equal_decisions() -> None:
+    def row(name: str, decisions: int, losses: list[float]) -> dict[str, Any]:
+        points = [{"decisions": decisions * k, "mean_loss": loss} for k, loss in enumerate(losses, 1)]
+        return {"learner": name, "decisions": decisions * len(losses), "points": points}
+
+    rows = [row("ppo", 40, [0.8, 0.4]), row("mmd", 10, [1.2, 0.2]), row("mmd", 10, [1.2, 0.6])]
+    rows += [row(name, 40, [0.8, 0.4]) for name in ("ppo", "deep-cfr", "deep-cfr", "r-nad", "r-nad")]
+    files = [{"uniform": 2.0, "rows": given} for given in (rows, rows[:2], [*rows, row("nfsp", 1, [1.0, 1.0])])]
+    ppo, mmd, *_, last = comparison._summary(files)
+    assert ppo["left at equal time"] == "0.200 (0.200 to 0.200)"
+    assert (mmd["games"], mmd["seeds"], mmd["left at equal time"]) == ("2", "2", "0.200 (0.100 to 0.300)")
+    assert mmd["better than `ppo`, equal time"] == "0.50 (0.00 to 1.00)"
+    assert last["learner"] == "`r-nad`", "nfsp has learned one of the two games"
+    (ppo, mmd, *_) = comparison._summary(files[:1])
+    assert ppo["left at equal decisions"] == "0.700 (0.700 to 0.700)", "half way from uniform play to its first mark"
+    assert mmd["better than `ppo`, equal decisions"] == "1.00 (1.00 to 1.00)"
 
 
 def test_what_cannot_be_compared_ends_in_a_sentence(tmp_path: Path) -> None:

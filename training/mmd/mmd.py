@@ -55,6 +55,8 @@ class Decisions(NamedTuple):
 class MMD(Phase):
     """Magnetic mirror descent in memory."""
 
+    kind, algorithm = "mmd", "magnetic mirror descent, every seat learning, averaged weights"
+
     def __init__(self, game: Game, config: Config, **loop: Any) -> None:
         """Like any `Phase`; it plays and learns on one thread. Raises ConfigError where the training tables have
         another observation layout."""
@@ -73,7 +75,7 @@ class MMD(Phase):
             pool=ThreadPool(1),
             eps=1e-5,
         )
-        self.network = self.learner.network
+        self.network, self.policy = self.learner.network, self.learner.average
         self.moments = [0.0, 0.0, 0.0]
         self.logged = {"entropy": 0.0, "divergence": 0.0, "value_loss": 0.0}
 
@@ -179,10 +181,9 @@ class MMD(Phase):
 
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
         """Write the averaged policy. Raises OSError."""
-        weights, name = weights_of(self.learner.average), f"mmd-s{self.seed}-{self.decisions_in_short}"
+        weights, name = weights_of(self.policy), f"{self.kind}-s{self.seed}-{self.decisions_in_short}"
         player = network_player(weights, greedy=self.config.run.greedy)
-        about = {**self.about("magnetic mirror descent, every seat learning, averaged weights"), **made}
-        save_policy(folder, weights, self.game, name=name, player=player, made=about)
+        save_policy(folder, weights, self.game, name=name, player=player, made={**self.about(self.algorithm), **made})
 
     def summary(self) -> str:
         """Return decisions, and what the latest minibatch came to."""
@@ -190,7 +191,7 @@ class MMD(Phase):
 
     def log_values(self) -> dict[str, float]:
         """Return what the latest minibatch came to."""
-        return {f"mmd/{name}": now for name, now in self.logged.items()}
+        return {f"{self.kind}/{name}": now for name, now in self.logged.items()}
 
     def arrays(self) -> Arrays:
         """Return weights, averaged weights and Adam's moments."""

@@ -30,9 +30,9 @@ from backalley.training.config.phases import Budget, register_phase
 from ...exact.exploit import agent_probabilities
 from ...exact.solver import Solver, solver_of
 from ...figures.charts import Dots, dots
-from ...figures.formatting import Line, options, title
+from ...figures.formatting import Found, Line, options, title
 from ...figures.result_kinds import Files, Kept
-from ...figures.stats import Estimate
+from ...figures.stats import Estimate, interquartile_mean, probability_of_improvement
 from ..runner import GAME, Progress, Row, count, kept_rows, make_rows, quiet, rows_by, seconds, study, words
 from .guides import program_of_the_guide
 from .throughput import begun
@@ -61,9 +61,18 @@ LEARNERS = {
         Learner("rollouts", "rollouts", _SELF),
         Learner("mmd", "mmd", {}),
         Learner("nfsp", "nfsp", {}),
+        Learner("deep-cfr", "deep_cfr", {}),
+        Learner("r-nad", "rnad", {}),
+        Learner("psro", "psro", {}),
     )
 }
 """The learners that are compared, by name."""
+PROGRAMS = {"nfsp": "learning.md", **dict.fromkeys(("deep_cfr", "rnad", "psro"), "equilibria.md")}
+"""Phases that are programs of the guides, and their pages."""
+_BASE = "ppo"
+"""The learner that others are compared with."""
+_SUMMED = {_BASE, "mmd", "deep-cfr", "r-nad"}
+"""The summary is of the games that these have learned, and shows whoever has learned all of them."""
 
 
 def _over_seeds(losses: npt.NDArray[np.float64]) -> str:
@@ -94,8 +103,45 @@ def _learners(files: Files) -> Iterator[Line]:
             }
 
 
-class Learners(Kept, kind="learners", heading="Learners by exploitability", tables={"learners": _learners}):
+def _summary(files: Files) -> Iterator[Line]:
+    """How much of uniform play's loss is left, over all games that the learners of the summary have learned."""
+    found = [(one, by) for one in files if (by := rows_by("learner", one)).keys() >= _SUMMED]
+    names = [name for name in found[0][1] if all(name in by for _, by in found)] if found else []
+    least = min((len(by[name]) for _, by in found for name in names), default=0)
+    for name in names:
+        line: Line = {"learner": f"`{name}`", "games": f"{len(found)}", "seeds": f"{least}"}
+        for budget in ("time", "decisions"):
+            left, base = (
+                np.array([[_left(one, by, row, budget) for row in by[which][:least]] for one, by in found]).T
+                for which in (name, _BASE)
+            )
+            mean, better = interquartile_mean(left), probability_of_improvement(-left, -base)
+            line[f"left at equal {budget}"] = f"{mean.mean:.3f} ({mean.low:.3f} to {mean.high:.3f})"
+            said = f"{better.mean:.2f} ({better.low:.2f} to {better.high:.2f})"
+            line[f"better than `{_BASE}`, equal {budget}"] = "" if name == _BASE else said
+        yield line
+
+
+def _left(found: Found, by: Mapping[str, Sequence[Found]], row: Found, budget: str) -> float:
+    """The share of uniform play's loss that a policy has at the end; or after as many decisions as every learner of the
+    file has made, between its marks, which begin with uniform play."""
+    points, uniform = row["points"], found["uniform"]
+    if budget == "time":
+        return float(points[-1]["mean_loss"] / uniform)
+    common = min(one["decisions"] for rows in by.values() for one in rows)
+    losses = [uniform, *(point["mean_loss"] for point in points)]
+    return float(np.interp(common, [0, *(point["decisions"] for point in points)], losses) / uniform)
+
+
+class Learners(
+    Kept,
+    kind="learners",
+    heading="Learners by exploitability",
+    tables={"learners": _learners, "learners_summary": _summary},
+):
     """Learning algorithms beside each other in a game that is small enough to compute exploitability."""
+
+    brief = frozenset({"learners_summary"})
 
     @classmethod
     def footnotes(cls, files: Files) -> list[str]:
@@ -103,7 +149,11 @@ class Learners(Kept, kind="learners", heading="Learners by exploitability", tabl
         return [
             "The figures are what a policy loses to a best response, the mean over both seats in the game's rewards "
             "(half of NashConv); exact. They are means over training seeds, with the standard deviation of the seeds "
-            "in brackets."
+            "in brackets.",
+            "Over games: what is left of uniform play's loss, the mean of the middle half of all seeds and games, "
+            f"and how probably a run beats one of `{_BASE}` in the same game; in brackets 95 % intervals of a "
+            "bootstrap over the seeds of each game. Decisions are equal after as many as the slowest learner of a game "
+            "has made, by straight lines between the marks, which begin with uniform play.",
         ]
 
     @classmethod
@@ -122,7 +172,7 @@ class Learners(Kept, kind="learners", heading="Learners by exploitability", tabl
     "learners",
     Learners,
     GAME,
-    count("--seeds num_seeds", 3, "Runs of each learner."),
+    count("--seeds num_seeds", 5, "Runs of each learner."),
     seconds("--processor-seconds", 60.0),
     words("--learners names", "", "Some of the learners, with commas; by default all."),
     option_option,
@@ -132,7 +182,7 @@ def learners(
     names: Sequence[str] = (),
     *,
     about: Row,
-    num_seeds: int = 3,
+    num_seeds: int = 5,
     processor_seconds: float = 60.0,
     keep: Path | None = None,
     progress: Progress = quiet,
@@ -148,8 +198,9 @@ def learners(
         raise InvalidValue(f"There is no learner {unknown[0]!r}; there are: {', '.join(LEARNERS)}.")
     Budget(processor_seconds=processor_seconds)
     chosen = [one for one in LEARNERS.values() if one.name in names or not names]
-    if any(one.phase == "nfsp" for one in chosen):
-        register_phase(program_of_the_guide("nfsp.py", "learning.md")["PHASE"])
+    for one in chosen:
+        if one.phase in PROGRAMS:
+            register_phase(program_of_the_guide(f"{one.phase}.py", PROGRAMS[one.phase])["PHASE"])
     solver = solver_of(game)
     about = {
         **about,
