@@ -24,14 +24,13 @@ from ...matches.evaluate import evaluate
 from ..runner import Progress, count, quiet, study
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-ATTACKERS = ("model", "plans")
 _CELL = "{%s[mean]:+.3f} ({%s[low]:+.3f} to {%s[high]:+.3f})"
 _COLUMNS: Columns = {
     "training seed": "{seed}",
     "share": "{share:g}",
     "against the best bot": _CELL % (("bot",) * 3),
     "against the first table alone": _CELL % (("first",) * 3),
-    **{f"{name} gains": _CELL % ((name,) * 3) for name in ATTACKERS},
+    "a response by the model gains": _CELL % (("model",) * 3),
 }
 
 
@@ -46,7 +45,7 @@ class Mixtures(Kept, kind="mixtures", heading="Gain and safety", tables={"mixtur
     Mixtures,
     click.argument("runs", nargs=-1, required=True),
     count("--deals", 4000, "Deals of each figure.", 2),
-    count("--seconds", 120, "Processor seconds of each attacker.", 1),
+    count("--seconds", 120, "Processor seconds of each attack.", 1),
 )
 def mixtures(runs: Sequence[str], *, deals: int, seconds: int, progress: Progress = quiet) -> Found:
     """Measure the mixtures of RUNS, folders of policies or runs of the phase fictitious_play, at several shares."""
@@ -77,10 +76,7 @@ def _point(policy: PolicyAgent, share: float, deals: int, seconds: int) -> dict[
         return mean
 
     point = {"share": share, "bot": gain(BotAgent(game)), "first": gain(first)}
-    for name in ATTACKERS:
-        with tempfile.TemporaryDirectory() as folder:
-            found = attack(
-                game, mixed, attackers=name, processor_seconds=seconds, deals=deals, seed=seed, out=Path(folder)
-            )
-        point[name] = found.gain.to_json()
+    with tempfile.TemporaryDirectory() as folder:
+        budget = {"processor_seconds": seconds, "deals": deals, "seed": seed, "out": Path(folder)}
+        point["model"] = attack(game, mixed, attackers="model", **budget).gain.to_json()
     return point
