@@ -1,12 +1,12 @@
 """Upper bounds of what anybody gains against an agent, by best responses to samples of what a seat cannot see.
 
-At the first position of a deal all that a seat cannot see is drawn anew, as often as `worlds` says. In the game of
-these worlds alone, equally likely, a best response is found by walking backwards through everything that the seat may do. It
-knows that the truth is one of them, which no player knows: so on average over deals it gains what a best response gains
-in the game itself, or more, and the more worlds the less it knows. With one world it sees all cards. A world has the
-agent's own randomness, too. What the agent itself gains in the same worlds is taken off: that is nothing on average
-over both seats, and takes the luck of the cards away. All this holds where an observation, with those before it in the
-deal, shows all that a seat knows, and for agents that remember no more than they see.
+At the first position of a deal all that a seat cannot see is drawn again, as often as `worlds` says. In the game of
+these worlds alone, equally likely, a best response is found by walking backwards through everything that the seat may
+do. It knows that the truth is one of them, which no player knows: so on average over deals it gains what a best
+response gains in the game itself, or more, and the more worlds the less it knows. With one world it sees all cards. A
+world has the agent's own randomness, too. What the agent itself gains in the same worlds is taken off: that is nothing
+on average over both seats, and takes the luck of the cards away. All this holds where an observation, with those before
+it in the deal, shows all that a seat knows, and for agents that remember no more than they see.
 """
 
 from __future__ import annotations

@@ -43,19 +43,19 @@ class Mixtures(Kept, kind="mixtures", heading="Gain and safety", tables={"mixtur
 @study(
     "mixtures",
     Mixtures,
-    click.argument("runs", nargs=-1, required=True),
+    click.argument("policies", nargs=-1, required=True),
     count("--deals", 4000, "Deals of each figure.", 2),
     count("--seconds", 120, "Processor seconds of each attack.", 1),
 )
-def mixtures(runs: Sequence[str], *, deals: int, seconds: int, progress: Progress = quiet) -> Found:
-    """Measure the mixtures of RUNS, folders of policies or runs of the phase fictitious_play, at several shares."""
+def mixtures(policies: Sequence[str], *, deals: int, seconds: int, progress: Progress = quiet) -> Found:
+    """Measure the mixtures of POLICIES, folders of policies or runs of the phase fictitious_play, at several shares."""
     points: list[Found] = []
-    policies = [_mixture(run) for run in runs]
-    for policy in policies:
+    made = [_mixture(policy) for policy in policies]
+    for policy in made:
         for share in SHARES:
-            progress(len(points), len(runs) * len(SHARES), f"{policy.name}, share {share:g}")
+            progress(len(points), len(made) * len(SHARES), f"{policy.name}, share {share:g}")
             points.append({"seed": policy.metadata["made"]["seed"], **_point(policy, share, deals, seconds)})
-    return {"game": policies[0].game.id, "deals": deals, "seconds": seconds, "points": points}
+    return {"game": made[0].game.id, "deals": deals, "seconds": seconds, "points": points}
 
 
 def _mixture(run: str) -> PolicyAgent:
