@@ -127,8 +127,8 @@ class RandomAgent(DirectAgent):
         return found
 
 
-_OF_THIS_PROCESS = "_rows", "_chances_rows", "guarded"
-"""What a kernel's agent holds of compiled code."""
+_OF_THIS_PROCESS = "_rows", "_chances_rows", "_idle", "guarded"
+"""What a kernel's agent holds of compiled code, and what it remembers."""
 _ONE_AT_A_TIME = threading.Lock()
 """Held while a guarded kernel runs: all of them count in the same place."""
 
@@ -163,6 +163,11 @@ class KernelAgent(DirectAgent):
             rows(*args)
 
     @functools.cached_property
+    def _idle(self) -> list[Any]:
+        """First arguments of its kernel that no thread plays by now: what they remember of a table saves time later."""
+        return []
+
+    @functools.cached_property
     def _rows(self) -> Bound[None]:
         """`kernel_rows` for its kernel."""
         assert self.kernel is not None
@@ -175,7 +180,12 @@ class KernelAgent(DirectAgent):
         """Return the kernel's actions [n]."""
         out = np.empty(len(action_mask), np.int64)
         rows = Rows(self.game.records(observation), observation)
-        self._run(self._rows, played_by(self, self.game), rows, action_mask, key, out)
+        try:
+            by = self._idle.pop()
+        except IndexError:
+            by = played_by(self, self.game)
+        self._run(self._rows, by, rows, action_mask, key, out)
+        self._idle.append(by)
         return out
 
     @functools.cached_property

@@ -17,8 +17,8 @@ from .behaviour_digest import digest_of_features
 
 Values = npt.NDArray[np.float32]
 
-ROWS = 64
-"""Rows of a planner's memory: tables are played one after the other, each to its end, or are new each time."""
+ROWS = 1 << 14
+"""Rows of a planner's memory, a megabyte in all: thousands of tables may be played at once, step by step."""
 
 
 def plans_of(game: Game) -> Plans:

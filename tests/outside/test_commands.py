@@ -42,7 +42,10 @@ GAMELESS = {
     "openspiel",
     "small-attacks",
 }
-BEFORE, AFTER = {"publish": ("runs/none", "standard", "--game")}, {"tune": ("chances",), "enter": ("mine", "random")}
+BEFORE, AFTER = (
+    {"publish": ("runs/none", "standard", "--game")},
+    {"tune": ("chances",), "enter": ("mine", "random"), "certificate": ("random",)},
+)
 """Words that stand before and after the game's name."""
 WRITING = [name for name, one in EVERY.items() if any("--json" in option.opts for option in one.params)]
 

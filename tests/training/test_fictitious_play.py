@@ -11,16 +11,18 @@ import pytest
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import BotAgent
+from backalley.agents.match import Match
 from backalley.agents.policies import policy_kinds
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.mixture import MixtureAgent, model_of, shares_upto
-from backalley.agents.policies.planner import PlannerAgent, classes_digest, plans_of
+from backalley.agents.policies.planner import ROWS, PlannerAgent, classes_digest, plans_of
 from backalley.agents.policies.policy_file import PolicyFileError, save_policy
 from backalley.agents.policies.policy_kinds import MixturePlayer
 from backalley.agents.registry import agent
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.game.catalogue import game as game_of
+from backalley.envs.core.game.kernels import MEMORY
 from backalley.envs.poker_duel.observation import Observation
 from backalley.envs.poker_duel.state import ASSIGN
 from backalley.examples import kuhn
@@ -127,6 +129,34 @@ def test_a_mixture_from_disk_plays_alike_single_and_batched(tmp_path: Path) -> N
         env.step(policy.act(now))
     rows, masks = (np.stack([one[name] for one in shown]) for name in ("observation", "action_mask"))
     assert policy.choose(rows, masks, np.zeros(40, np.uint64)).tolist() == [policy.act(one) for one in shown]
+
+
+class WithoutKernel(Agent):
+    """A bot that acts through views alone."""
+
+    is_deterministic = True
+
+    def __init__(self) -> None:
+        self.bot = BotAgent(GAME, "greedy")
+
+    def act(self, view: Any) -> Any:
+        return self.bot.act(view)
+
+
+def test_plans_are_remembered_from_step_to_step_in_bounded_memory() -> None:
+    """At many tables at once a mixture plays as in machine code, and makes each plan once."""
+    planned, results = MixtureAgent(GAME, mixture()[0], 0.25), []
+    keys = np.random.default_rng(2).integers(0, 2**64, (60, 2), np.uint64)
+    for other in (WithoutKernel(), BotAgent(GAME, "greedy")):
+        match = Match(GAME, [planned, other], np.array([[0, 1], [1, 0]]))
+        results.append(match.play(keys[:, 0], keys))
+        assert match.compiled == (other.kernel is not None)
+        match.close()
+    for by_views, in_machine_code in zip(*results, strict=True):
+        assert (by_views == in_machine_code).all()
+    (kept,) = planned._idle
+    assert kept.memory.shape == (ROWS, MEMORY)
+    assert 200 < np.count_nonzero(kept.memory[:, 0]) <= 2 * 2 * 60
 
 
 def check_first_actions() -> None:

@@ -24,14 +24,13 @@ from ...matches.evaluate import evaluate
 from ..runner import Progress, count, quiet, study
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-ATTACKERS = ("model", "plans")
 _CELL = "{%s[mean]:+.3f} ({%s[low]:+.3f} to {%s[high]:+.3f})"
 _COLUMNS: Columns = {
     "training seed": "{seed}",
     "share": "{share:g}",
     "against the best bot": _CELL % (("bot",) * 3),
     "against the first table alone": _CELL % (("first",) * 3),
-    **{f"{name} gains": _CELL % ((name,) * 3) for name in ATTACKERS},
+    "a response by the model gains": _CELL % (("model",) * 3),
 }
 
 
@@ -44,19 +43,19 @@ class Mixtures(Kept, kind="mixtures", heading="Gain and safety", tables={"mixtur
 @study(
     "mixtures",
     Mixtures,
-    click.argument("runs", nargs=-1, required=True),
+    click.argument("policies", nargs=-1, required=True),
     count("--deals", 4000, "Deals of each figure.", 2),
-    count("--seconds", 120, "Processor seconds of each attacker.", 1),
+    count("--seconds", 120, "Processor seconds of each attack.", 1),
 )
-def mixtures(runs: Sequence[str], *, deals: int, seconds: int, progress: Progress = quiet) -> Found:
-    """Measure the mixtures of RUNS, folders of policies or runs of the phase fictitious_play, at several shares."""
+def mixtures(policies: Sequence[str], *, deals: int, seconds: int, progress: Progress = quiet) -> Found:
+    """Measure the mixtures of POLICIES, folders of policies or runs of the phase fictitious_play, at several shares."""
     points: list[Found] = []
-    policies = [_mixture(run) for run in runs]
-    for policy in policies:
+    made = [_mixture(policy) for policy in policies]
+    for policy in made:
         for share in SHARES:
-            progress(len(points), len(runs) * len(SHARES), f"{policy.name}, share {share:g}")
+            progress(len(points), len(made) * len(SHARES), f"{policy.name}, share {share:g}")
             points.append({"seed": policy.metadata["made"]["seed"], **_point(policy, share, deals, seconds)})
-    return {"game": policies[0].game.id, "deals": deals, "seconds": seconds, "points": points}
+    return {"game": made[0].game.id, "deals": deals, "seconds": seconds, "points": points}
 
 
 def _mixture(run: str) -> PolicyAgent:
@@ -77,10 +76,7 @@ def _point(policy: PolicyAgent, share: float, deals: int, seconds: int) -> dict[
         return mean
 
     point = {"share": share, "bot": gain(BotAgent(game)), "first": gain(first)}
-    for name in ATTACKERS:
-        with tempfile.TemporaryDirectory() as folder:
-            found = attack(
-                game, mixed, attackers=name, processor_seconds=seconds, deals=deals, seed=seed, out=Path(folder)
-            )
-        point[name] = found.gain.to_json()
+    with tempfile.TemporaryDirectory() as folder:
+        budget = {"processor_seconds": seconds, "deals": deals, "seed": seed, "out": Path(folder)}
+        point["model"] = attack(game, mixed, attackers="model", **budget).gain.to_json()
     return point

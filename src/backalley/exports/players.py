@@ -13,7 +13,7 @@ from numba import carray
 
 from backalley.agents.policies.inference import Net, Room, act
 from backalley.agents.policies.mixture import Mixture, mixed_kernel
-from backalley.agents.policies.planner import ROWS, plans_of
+from backalley.agents.policies.planner import plans_of
 from backalley.agents.policies.policy_kinds import (
     MixturePlayer,
     NetworkPlayer,
@@ -103,14 +103,13 @@ def _decision(game: Game, player: Player) -> Callable[..., Any]:
 def _planner(game: Game, player: PlansPlayer | MixturePlayer) -> tuple[Maker, Callable[..., Any]]:
     """What makes the first argument of the kernel of plans or of their mixture, and that kernel."""
     options, classes = game.options, player.classes
-    values, memory = held(_name(game)), on_stack(ROWS * MEMORY, numba.int64)
+    values, memory = held(_name(game)), on_stack(MEMORY, numba.int64)
 
     @numba.njit(inline="always")
     def empty():  # type: ignore[no-untyped-def]
-        plans = carray(memory(), (ROWS, MEMORY))
-        for row in range(ROWS):
-            for place in range(MEMORY):
-                plans[row, place] = 0
+        plans = carray(memory(), (1, MEMORY))
+        for place in range(MEMORY):
+            plans[0, place] = 0
         return plans
 
     if isinstance(player, PlansPlayer):

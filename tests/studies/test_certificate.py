@@ -1,0 +1,34 @@
+"""Upper bounds of what anybody gains against an agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import backalley
+from backalley.agents.base.agent import Agent
+from backalley.agents.base.rule_based import BotAgent, RandomAgent
+from backalley.benchmarks.exact.exploit import exploitability
+from backalley.benchmarks.figures.stats import mean_interval
+from backalley.benchmarks.studies.strength.certificate import best_in_worlds
+from backalley.examples import kuhn
+
+TINY = backalley.game("poker_duel", preset="tiny")
+
+
+@pytest.mark.parametrize(
+    ("game", "agent"), [(kuhn.GAME.bind(), RandomAgent()), (TINY, BotAgent(TINY, "greedy"))], ids=["kuhn", "tiny"]
+)
+def test_the_bound_comes_down_to_what_a_best_response_gains(game: Any, agent: Agent) -> None:
+    low, high = exploitability(game, [agent]).agents[0].held
+    exact, found = (high - low) / 2, {}
+    for worlds in (1, 128):
+        gains = [
+            [best_in_worlds(game, agent, seat, worlds, np.random.default_rng([deal, seat])) for seat in range(2)]
+            for deal in range(60)
+        ]
+        found[worlds] = mean_interval(np.mean(gains, 1))
+    assert found[1].low > exact or found[1].mean > found[128].mean + 0.1
+    assert found[128].high > exact > found[128].low - 0.02
