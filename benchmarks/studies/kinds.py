@@ -13,4 +13,4 @@ from .play import (  # noqa: F401
     soak,
 )
 from .speed import against, decision_parts, events_cost, gpu, in_jax, instructions, trees  # noqa: F401
-from .strength import chemin, cross, ladder, levels, mixtures, panel, poker_duel_chances, searches  # noqa: F401
+from .strength import chemin, cross, ladder, levels, mixtures, panel, poker_duel_chances, searches, stages  # noqa: F401
