@@ -14,4 +14,15 @@ from .play import (  # noqa: F401
     soak,
 )
 from .speed import against, decision_parts, events_cost, gpu, in_jax, instructions, trees  # noqa: F401
-from .strength import certificate, chemin, cross, ladder, levels, mixtures, panel, poker_duel_chances, searches  # noqa: F401
+from .strength import (  # noqa: F401
+    certificate,
+    chemin,
+    cross,
+    ladder,
+    levels,
+    mixtures,
+    panel,
+    poker_duel_chances,
+    searches,
+    stages,
+)

@@ -13,6 +13,7 @@ import pytest
 
 import backalley
 from backalley.benchmarks.exact.best_play import BestPlay
+from backalley.benchmarks.studies.strength.stages import TABLES, stages
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.rules import cards
@@ -237,3 +238,13 @@ def test_a_deck_of_a_smaller_pack_is_named_by_its_cards() -> None:
     assert [chance for _, chance in state.chance_outcomes()] == [4 / 11, 4 / 11, 3 / 11]
     with pytest.raises(ValueError, match="The card 5C has been dealt"):
         state.apply(0)
+
+
+@pytest.mark.skipif(not COMPILED, reason="thousands of tables")
+def test_the_study_of_stages_finds_no_loss_in_what_it_counts_by() -> None:
+    def departs(player: str) -> dict[tuple[str, str], float]:
+        found = stages(decisions=10 * TABLES, seed=0, player=player)
+        return {(row["opponent"], row["hand"]): row["differs"] for row in found.to_json()["rows"]}
+
+    assert not any(departs("bot:planner").values())
+    assert departs("bot:book")["ended", "all"] > 0

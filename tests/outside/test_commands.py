@@ -31,6 +31,7 @@ GAMELESS = {
     "beliefs",
     "blunders",
     "chemin",
+    "stages",
     "chaos",
     "mutants",
     "docs",

@@ -90,18 +90,19 @@ def certificate(
         exact = (high - low) / 2
     except TooLarge:
         with tempfile.TemporaryDirectory() as folder:
-            budget = {"processor_seconds": seconds, "deals": 2000, "seed": seed, "out": Path(folder)}
-            found_by = attack(game, victim, attackers=",".join(attackers), **budget).gain.to_json()
+            names, out = ",".join(attackers), Path(folder)
+            found = attack(game, victim, attackers=names, processor_seconds=seconds, deals=2000, seed=seed, out=out)
+            found_by = found.gain.to_json()
     for number in map(int, worlds):
-        found = np.zeros((deals, 2))
+        gains = np.zeros((deals, 2))
         for deal in range(deals):
             progress(deal, deals, f"{number} worlds")
             for seat in range(2):
-                found[deal, seat] = best_in_worlds(
+                gains[deal, seat] = best_in_worlds(
                     game, victim, seat, number, np.random.default_rng([seed, deal, seat])
                 )
         points.append(
-            {"worlds": number, "exact": exact, "attack": found_by, "bound": mean_interval(found.mean(1)).to_json()}
+            {"worlds": number, "exact": exact, "attack": found_by, "bound": mean_interval(gains.mean(1)).to_json()}
         )
     return {"agent": agent, "deals": deals, "points": points}
 

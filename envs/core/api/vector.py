@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 _ROWS_PER_THREAD = 256
 """Threads are used only for at least this many rows."""
 _DECISIONS_AT_ONCE = 2**18
-"""Decisions of `play_random` in one call of compiled code, which Ctrl-C cannot interrupt."""
+"""Decisions of `play_random` in one call of compiled code at most, which Ctrl-C cannot interrupt."""
+_DECISIONS_AT_FIRST = 2**10
+"""Those in the first call; each has twice as many as the one before, so that compiled code soon takes over from
+Python."""
 
 
 class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
@@ -290,10 +293,10 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
         if act is not random_act:  # compiled bots trust observations, and callers can write to these
             on = mine[engine.batch.seat[mine] >= 0]
             engine.batch.flat[on] = engine.observe(on, engine.batch.seat[on].astype(np.int64))
-        now = 0
+        now, most = 0, _DECISIONS_AT_FIRST
         play(0, mine[:0], *played)  # binds the machine code before several threads ask for it
         while left and not refused:
-            now = min(left, max(1, _DECISIONS_AT_ONCE // max(1, len(mine))))
+            now, most = min(left, max(1, most // max(1, len(mine)))), min(2 * most, _DECISIONS_AT_ONCE)
             self._workers.spread(play, mine, *played)
             left -= now
         for row, action in refused[:1]:

@@ -53,6 +53,7 @@ def specialise(
         made[part.__name__] = scope[part.__name__] = (
             compiled(copy, *sources, keep=POSSIBLE or not circular, arrays=False) if COMPILED else copy
         )
+        made[part.__name__].at_once = True  # type: ignore[attr-defined]  # one call may play for hours
     return made
 
 

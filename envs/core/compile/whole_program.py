@@ -178,6 +178,8 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
         super().__init__(py_func, locals, targetoptions)
         self._compiler = _Compiler(py_func, self.targetdescr, self.targetoptions, self.locals, compiler.Compiler)
         self.cache = cache
+        self.at_once = False
+        """Whether a call from Python is large work, compiled before it runs (`tiering.runs_as_python`)."""
         self.entries: dict[tuple[Any, ...], Any] = {}
         """Numba's compile result for each tuple of argument types for which there is machine code."""
         self._sought: dict[tuple[Any, ...], int] = {}
@@ -259,7 +261,7 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
             kinds = tuple(self._kind(arg) for arg in args)
             found = self.found(kinds)
             if found is None:
-                found = Interpreted(self) if runs_as_python() else self.entry(kinds)
+                found = Interpreted(self) if runs_as_python(self.at_once) else self.entry(kinds)
             return found
         finally:
             self._types_active_call.clear()

@@ -27,7 +27,7 @@ class Progress:
     """The progress of the work named `what`. Call it with the work done and all work, in any unit, and some words.
 
     Until the first call, it shows a wait for compiling. The time left is estimated from the speed since the first call;
-    other work (another `total`, or `done` falls) is timed anew.
+    other work (another `total`, or `done` falls) starts the clock again.
     """
 
     def __init__(self, what: str) -> None:

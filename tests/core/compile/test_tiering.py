@@ -88,6 +88,44 @@ def test_many_tables_are_compiled_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_one_long_call_goes_on_compiled(tmp_path: Path) -> None:
+    code = """
+batch = kuhn.GAME.bind().make_vec(1, seed=0)
+batch.reset()
+batch.play_random(2)
+print(tiering.runs_as_python())
+tiering._left = 0.05  # spent long before the end of the next call
+batch.play_random(50_000)
+print(tiering.compile_time().seconds > 0)
+again = kuhn.GAME.bind().make_vec(1, seed=0)
+again.reset()
+again.play_random(50_002)
+print((again.time_step.observation == batch.time_step.observation).all())
+"""
+    assert run(code, tmp_path)[0] == ["True", "True", "True"]
+
+
+@pytest.mark.slow
+def test_a_template_is_compiled_before_its_first_call(tmp_path: Path) -> None:
+    code = """
+from backalley.envs.core.game.kernels import specialise, template
+from backalley.envs.core.engine.batch_play import random_act
+
+@template
+def long(times, mask):
+    found = 0
+    for k in range(times):
+        found += ACT(0, 0, mask, np.uint64(k))
+    return found
+
+long.__globals__["ACT"] = None
+made = specialise([long], {"ACT": random_act})["long"]
+print(made(1000, np.ones(2, np.int8)) > 0, len(made.entries), tiering.runs_as_python())
+"""
+    assert run(code, tmp_path)[0] == ["True", "1", "True"]
+
+
+@pytest.mark.slow
 def test_a_kernel_as_python_sees_python_throughout(tmp_path: Path) -> None:
     """Kernels in modules, in closures, that name themselves, with defaults, of wrapping arithmetic."""
     code = """
