@@ -90,7 +90,7 @@ def certificate(
         exact = (high - low) / 2
     except TooLarge:
         with tempfile.TemporaryDirectory() as folder:
-            budget = {"processor_seconds": seconds, "deals": 2000, "seed": seed, "out": Path(folder)}
+            budget: dict[str, Any] = {"processor_seconds": seconds, "deals": 2000, "seed": seed, "out": Path(folder)}
             found_by = attack(game, victim, attackers=",".join(attackers), **budget).gain.to_json()
     for number in map(int, worlds):
         found = np.zeros((deals, 2))
