@@ -23,12 +23,9 @@ TINY = backalley.game("poker_duel", preset="tiny")
 )
 def test_the_bound_comes_down_to_what_a_best_response_gains(game: Any, agent: Agent) -> None:
     low, high = exploitability(game, [agent]).agents[0].held
-    exact, found = (high - low) / 2, {}
-    for worlds in (1, 128):
-        gains = [
-            [best_in_worlds(game, agent, seat, worlds, np.random.default_rng([deal, seat])) for seat in range(2)]
-            for deal in range(60)
-        ]
-        found[worlds] = mean_interval(np.mean(gains, 1))
-    assert found[1].low > exact or found[1].mean > found[128].mean + 0.1
-    assert found[128].high > exact > found[128].low - 0.02
+    gains = [
+        [best_in_worlds(game, agent, seat, 128, np.random.default_rng([deal, seat])) for seat in range(2)]
+        for deal in range(60)
+    ]
+    found = mean_interval(np.mean(gains, 1))
+    assert found.high > (high - low) / 2 > found.low - 0.02
