@@ -79,7 +79,7 @@ def test_it_is_trained_gated_resumed_loaded_in_another_process_and_attacked(
     assert refused.returncode == 2
     assert "the kind 'attention', which is not registered here: first import the module" in refused.stderr
     found = backalley.attack(GAME, first, decisions=3000, deals=64, out="attack")
-    assert {one.name for one in found.attackers} == {"ppo", "search"}
+    assert {one.name for one in found.attackers} == {"ppo", "search", "table"}
     assert "rollouts" in found.refused, "it has no compiled kernel"
 
 
