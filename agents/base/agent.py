@@ -211,7 +211,7 @@ class Agent:
         means the options of the game that is played."""
         return None
 
-    def in_rollouts(self) -> Callable[..., int] | None:
+    def rollout_kernel(self) -> Callable[..., int] | None:
         """Return the kernel that plays its rollouts: `kernel`, but for a bot that solves the end of a game slowly."""
         return self.kernel
 

@@ -240,7 +240,7 @@ class BotAgent(KernelAgent):
         found: npt.NDArray[np.bool_] = self._solver.act(view) == 1
         return found
 
-    def in_rollouts(self) -> Callable[..., int]:
+    def rollout_kernel(self) -> Callable[..., int]:
         """Return the bot's `quick` kernel, if it has one."""
         return self.bot.in_rollouts.act
 

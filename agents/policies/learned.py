@@ -111,7 +111,7 @@ class PolicyAgent(KernelAgent):
         logits_rows(self.plays_by(), shown, out)
         return out
 
-    def in_rollouts(self) -> Callable[..., int] | None:
+    def rollout_kernel(self) -> Callable[..., int] | None:
         """Return its kernel; for a residual over the bot's `quick` one."""
         from .residual import corrected
 

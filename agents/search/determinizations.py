@@ -318,7 +318,7 @@ class Determinizations:
 
     def _plays(self) -> tuple[Callable[..., int], Callable[..., Any]]:
         """The kernel of the rollout player, and its view."""
-        kernel = self.player.in_rollouts() if self.player else None
+        kernel = self.player.rollout_kernel() if self.player else None
         if self.player is None or kernel is None:
             return player_of(self.game), seen_record
         return kernel, seen_by(self.player)

@@ -226,7 +226,7 @@ def test_a_search_is_modelled_on_who_plays_rollouts() -> None:
     assert attackers.model_of(book) is book
     assert attackers.model_of(policy) is policy
     assert attackers.model_of(bezique) is bezique
-    assert bezique.in_rollouts() is bezique.bot.quick is not bezique.kernel
+    assert bezique.rollout_kernel() is bezique.bot.quick is not bezique.kernel
     assert attackers.model_of(steering) is None
     assert attackers.model_of(as_agent(Bettor())) is None
 

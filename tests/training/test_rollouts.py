@@ -292,7 +292,7 @@ def test_what_learning_corrects_is_the_best_bot_that_is_fast_or_solves() -> None
 
 def test_a_setting_names_the_bot_that_is_improved() -> None:
     game = backalley.game("pitch")
-    for given, name in (("sharp", "sharp"), ("bot:Sharp", "sharp"), ("bot", "book")):
+    for given, name in (("sharp", "sharp"), ("bot:sharp", "sharp"), ("bot", "book")):
         found = reference_of(game, config.load(game, overrides={"rollouts.base": given}).rollouts)
         assert found is not None
         assert found.name == name

@@ -209,7 +209,7 @@ class Search:
 def model_of(victim: Agent) -> Agent | None:
     """Return who plays the rollouts of a search against an agent: the agent itself, or None, for the game's best bot,
     where it has no kernel, or is a bot too slow for rollouts, for which that one is taken."""
-    slow = isinstance(victim, BotAgent) and not (victim.bot.fast or victim.bot.quick)
+    slow = isinstance(victim, BotAgent) and not victim.bot.plays_rollouts
     return None if slow or victim.kernel is None else victim
 
 

@@ -18,7 +18,7 @@ from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import options as option_rules
 from backalley.envs.core.rules.options import OptionError, Written, option
 
-from .phases import KINDS, Against, Begins, PhaseKind, Phases, register_phase
+from .phases import KINDS, Against, Begins, PhaseKind, Phases, Word, register_phase
 from .yaml_files import load_yaml
 
 CONFIGS = Path(__file__).resolve().parent / "configs"
@@ -66,24 +66,10 @@ class Learned(IntEnum):
     IMITATION = 2
 
 
-@dataclass(frozen=True)
-class Base(Written):
-    """Whose play a phase of rollouts improves."""
+class Base(Word):
+    """Whose play a phase of rollouts improves: `bot`, `self` or a bot's name."""
 
-    name: str
-    """`bot`, `self` or a bot's name."""
     takes: ClassVar[str] = "bot, self, or the name of one of the game's bots"
-
-    @classmethod
-    def read(cls, given: Any) -> Self:
-        """From the word. Raises ValueError."""
-        if not isinstance(given, str) or not given:
-            raise InvalidValue(f"it must be {cls.takes}.")
-        return cls(given.removeprefix("bot:").lower())
-
-    def written(self) -> str:
-        """The word."""
-        return self.name
 
 
 BEST, SELF = Base("bot"), Base("self")

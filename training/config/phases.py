@@ -303,12 +303,10 @@ class Against(Written):
 
 
 @dataclass(frozen=True)
-class Begins(Written):
-    """The weights that a phase begins from."""
+class Word(Written):
+    """A word or a path."""
 
     source: str
-    """`anew`, `policy` or a folder."""
-    takes: ClassVar[str] = "anew, policy, or the folder of a policy or run"
 
     @classmethod
     def read(cls, given: Any) -> Self:
@@ -317,11 +315,17 @@ class Begins(Written):
             raise InvalidValue(f"it must be {cls.takes}.")
         return cls(os.fspath(given))
 
+    def written(self) -> str:
+        """The word or the path."""
+        return self.source
+
+
+class Begins(Word):
+    """The weights that a phase begins from: `anew`, `policy` or a folder."""
+
+    takes: ClassVar[str] = "anew, policy, or the folder of a policy or run"
+
     @property
     def is_folder(self) -> bool:
         """Whether it is a folder."""
         return self.source not in (ANEW, POLICY)
-
-    def written(self) -> str:
-        """The word or the path."""
-        return self.source

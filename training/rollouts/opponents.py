@@ -33,16 +33,16 @@ def reference_of(game: Game, settings: Rollouts) -> Bot | None:
                 "nothing can be corrected or imitated; set rollouts.learned=advantages."
             )
         return None
-    reference = game.reference_bot
+    able = {bot.name: bot for bot in game.type.bots if bot.plays_rollouts}
     if settings.base != BEST:
-        found = game.bots.get(settings.base.name)
-        if found is None or not (found.fast or found.quick):
-            able = [one.name for one in game.type.bots if one.fast or one.quick]
+        found = able.get(settings.base.source.removeprefix("bot:"))
+        if found is None:
             raise ConfigError(
-                f"rollouts.base is {settings.base.name}; it takes bot (the best one), self, or a bot of {game.name} "
+                f"rollouts.base is {settings.base.source}; it takes bot (the best one), self, or a bot of {game.name} "
                 f"that is fast enough for rollouts: {', '.join(able) or 'none'}."
             )
         return found
+    reference = game.reference_bot
     if reference is None:
         raise ConfigError(
             f"{game.name} has no bot whose play a phase of rollouts could improve; train it by ppo: "
@@ -141,7 +141,7 @@ def _named(game: Game, name: str) -> Agent:
 
 def frozen_of(agent: Agent) -> Frozen:
     """Return how compiled rollouts call an agent."""
-    kernel = agent.in_rollouts()
+    kernel = agent.rollout_kernel()
     assert kernel is not None  # others are refused by name
     return Frozen(kernel, seen_by(agent))
 

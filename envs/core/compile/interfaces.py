@@ -80,6 +80,11 @@ class Bot(NamedTuple):
     does."""
 
     @property
+    def plays_rollouts(self) -> bool:
+        """Whether it can play rollouts: it is fast, or has a quick kernel."""
+        return self.fast or self.quick is not None
+
+    @property
     def in_rollouts(self) -> Bot:
         """The same bot as rollouts play it."""
         return self if self.quick is None else self._replace(act=self.quick)

@@ -178,9 +178,8 @@ class Game(Generic[OptionsT]):
 
     @property
     def reference_bot(self) -> Bot | None:
-        """The strongest bot that learning can correct: a fast one, or one that plays like it except where it solves the
-        game. None where the game has no bots."""
-        return next((bot for bot in reversed(self.type.bots) if bot.fast or bot.solves), None)
+        """The strongest bot that can play rollouts, whose play learning improves. None where the game has none."""
+        return next((bot for bot in reversed(self.type.bots) if bot.plays_rollouts), None)
 
     def seat_name(self, seat: int) -> str:
         """Return the rules' own name of a seat, or `seat 2`."""
