@@ -24,7 +24,7 @@ from ..shared.learner import Learner, Outputs, Part
 
 Loss = Callable[[Outputs, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]], None]
 """`loss(outputs, targets, weights, sums)` writes its derivative by each of the outputs [n, A + 1] over them, and adds
-the rows' weight and their loss to `sums` [2]; targets and weights [n, A]."""
+the rows' weight and their loss to `sums` [2]; targets and weights [n, A], or [n, A + 1] with those of the value."""
 Rows = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 """Inputs [n, I], targets [n, A] and weights [n, A]."""
 
@@ -49,7 +49,8 @@ def squared(
             sums[0] += weight
             sums[1] += weight * missed * missed
             outputs[row, action] = 2 * weight * missed
-        outputs[row, actions] = 0
+        for value in range(actions, outputs.shape[1]):  # one without a target
+            outputs[row, value] = 0
 
 
 @kernel

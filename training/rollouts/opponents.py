@@ -77,6 +77,15 @@ def check_shares(settings: Rollouts) -> None:
         )
 
 
+def check_horizon(settings: Rollouts) -> None:
+    """Raise ConfigError for a horizon of a bot's rollouts."""
+    if settings.horizon and settings.base != SELF:
+        raise ConfigError(
+            f"rollouts.horizon is {settings.horizon} and rollouts.base is {settings.base.source}: only a policy that "
+            "improves itself has a learned value to end in; set rollouts.base=self, or leave rollouts.horizon at 0."
+        )
+
+
 def check_temperatures(settings: Rollouts) -> None:
     """Raise ConfigError for a temperature of a policy that does not draw its actions."""
     for name in ("temperature", "plays_at"):

@@ -46,6 +46,7 @@ from .targets import (
     mix_of_net,
     play_table,
     player_drawn,
+    points_foreseen,
     points_gained,
     seat_players,
     share_won,
@@ -134,6 +135,8 @@ class Play(NamedTuple):
     seated: bool
     """Whether rollouts are continued by whoever sits there, not by the player that is improved."""
     frozen: Frozen
+    foresees: bool
+    """Whether rollouts end in the network's value."""
 
 
 @functools.cache
@@ -157,7 +160,8 @@ def target_kernel(play: Play) -> Callable[..., None]:
         sits = specialise([act_as, act_seated], names)["act_seated"]
         names["SEAT"] = seat_sides
         continues = names | {"BOT": sits, "BOT_VIEW": seen_table, "CONTINUES": whoever_sits_continues}
-    worth = share_won if play.objective == Objective.GAMES else points_gained
+    whole = share_won if play.objective == Objective.GAMES else points_gained
+    worth = points_foreseen if play.foresees else whole
     names["WORTH"] = specialise([only_choice, play_on, worth], continues)[worth.__name__]
     return specialise([act_as, write_target, play_table, target_rows], names)["target_rows"]
 
@@ -171,6 +175,8 @@ class Maker(NamedTuple):
     """The current policy."""
     advised: bool
     margin: float
+    horizon: int
+    unit: float
     frozen: Callable[[], Any]
     """Returns the first argument of the agent that does not learn, new for each thread."""
 
@@ -183,7 +189,8 @@ def make_targets(
     game = maker.play.game
     base = own_room(maker.net) if maker.play.reference is None else game.options
     room = np.zeros(game.num_actions), np.zeros(game.num_seats), np.array(game.sides), np.zeros(game.num_seats, np.int8)
-    learner = Learner(game.options, base, maker.frozen(), own_room(maker.net), maker.advised, maker.margin, *room)
+    plays = maker.advised, maker.margin, maker.horizon, maker.unit
+    learner = Learner(game.options, base, maker.frozen(), own_room(maker.net), *plays, *room)
     given, own = batch.for_kernels(), scratch.for_kernels()
     args = (game.options, learner, maker.field, given.batch, own.batch, own.deck)
     most = targets.advice.shape[1] * _MOST_PER_TARGET

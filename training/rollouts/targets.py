@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.policies.inference import Net, act, chances, forward_with_reference
+from backalley.agents.policies.inference import Net, act, chances, forward, forward_with_reference
 from backalley.agents.policies.residual import correction
 from backalley.agents.search.determinizations import only_choice, play_on
 from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, random_legal, report, show
@@ -75,6 +75,10 @@ class Learner(NamedTuple):
     advised: bool
     """Whether it reads that player's action; otherwise it plays by itself."""
     margin: float
+    horizon: int
+    """At which choice of its seat after the target's a rollout ends in the network's value; below 0 at none."""
+    unit: float
+    """What the network's values are in, in the game's rewards."""
     mix: npt.NDArray[np.float64]
     """Buffer for the probability of each action of that player [A]."""
     returns: npt.NDArray[np.float64]
@@ -113,6 +117,8 @@ class Targets(NamedTuple):
     gain: npt.NDArray[np.float32]
     """How much more it gained by each action than by the bot's, or than by the policy's own mix; NaN for illegal
     actions [B, S, A]."""
+    worth: npt.NDArray[np.float32]
+    """What it gains from there on by the bot's action, or by the policy's own mix [B, S]."""
     advice: npt.NDArray[np.int16]
     """The bot's action [B, S]."""
     episode: npt.NDArray[np.int32]
@@ -133,7 +139,7 @@ class Targets(NamedTuple):
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Restore from `arrays()`."""
         np.copyto(self.made, arrays["made"], casting="no")
-        for name in ("flat", "gain", "advice", "episode"):
+        for name in ("flat", "gain", "worth", "advice", "episode"):
             getattr(self, name)[self.taken] = arrays[name]
 
 
@@ -143,6 +149,7 @@ def no_targets(game: Game, tables: int, most: int) -> Targets:
     return Targets(
         flat=np.zeros((*room, game.observation_size), game.observation_base),
         gain=np.zeros((*room, game.num_actions), np.float32),
+        worth=np.zeros(room, np.float32),
         advice=np.zeros(room, np.int16),
         episode=np.zeros(room, np.int32),
         made=np.zeros(tables, np.int32),
@@ -239,6 +246,30 @@ def points_gained(
 
 
 @template
+def points_foreseen(
+    options: Any, learner: Learner, scratch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int,
+    so_far: npt.NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Return what a seat gains by an action and what follows, up to its choice at the horizon, and the network's value
+    of what it sees there."""
+    gained, left = 0.0, learner.horizon
+    while True:
+        apply(options, scratch, 0, action)
+        deal_out(options, scratch, deck, 0)
+        ended = report(scratch, limit, 0)
+        gained += float(scratch.reward[0, seat])
+        if ended:
+            return gained
+        action = only_choice(options, scratch)
+        if action < 0:
+            left -= int(scratch.state[0].seat == seat)
+            if left == 0 and scratch.state[0].seat == seat:
+                return gained + learner.unit * float(forward(learner.net, scratch.flat[0])[scratch.mask.shape[1]])
+            key_here = rng.fork(key, int(scratch.decisions[0]))
+            action = BOT(CONTINUES(learner), BOT_VIEW(scratch, 0), scratch.mask[0], key_here)
+
+
+@template
 def share_won(
     options: Any, learner: Learner, scratch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int,
     so_far: npt.NDArray[np.float64],
@@ -312,6 +343,7 @@ def write_target(
             mean += learner.mix[action] * gain[action]
     for action in range(gain.shape[0]):
         gain[action] -= mean
+    targets.worth[row, place] = mean
     targets.made[row] += 1
 
 

@@ -32,22 +32,29 @@ class Window:
         alone. `chunk` is the most targets that are added at once."""
         self.share = share
         size, base, actions = game.observation_size, game.observation_base, game.num_actions
-        row_bytes = size * base.itemsize + 4 * actions + 2
+        row_bytes = size * base.itemsize + 4 * actions + 6
         self.capacity = max(chunk, _BYTES // row_bytes if share else 0)
         self._rings: Arrays = {
             "flat": np.zeros((self.capacity, size), base),
             "gain": np.zeros((self.capacity, actions), np.float32),
+            "worth": np.zeros(self.capacity, np.float32),
             "advice": np.zeros(self.capacity, np.int16),
         }
         self.made = self.held = self.fresh = 0
         """Targets added so far, those in the window, and those added last."""
 
-    def add(self, flat: npt.NDArray[Any], gain: npt.NDArray[np.float32], advice: npt.NDArray[np.int16]) -> None:
-        """Add a chunk: observations [n, O], gains of all actions [n, A], NaN where illegal, and the bot's actions
-        [n]."""
+    def add(
+        self,
+        flat: npt.NDArray[Any],
+        gain: npt.NDArray[np.float32],
+        worth: npt.NDArray[np.float32],
+        advice: npt.NDArray[np.int16],
+    ) -> None:
+        """Add a chunk: observations [n, O], gains of all actions [n, A], NaN where illegal, what the seats gain from
+        there on [n], and the bot's actions [n]."""
         self.fresh, places = len(flat), (self.made + np.arange(len(flat))) % self.capacity
-        for name, values in (("flat", flat), ("gain", gain), ("advice", advice)):
-            self._rings[name][places] = values
+        for ring, values in zip(self._rings.values(), (flat, gain, worth, advice), strict=True):
+            ring[places] = values
         self.made += self.fresh
         wanted = max(FEWEST, int(self.share * self.made)) if self.share else self.fresh
         self.held = min(wanted, self.made, self.capacity)
@@ -65,11 +72,11 @@ class Window:
 
     def targets(
         self, numbers: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.int16]]:
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int16]]:
         """Return copies of the targets of these `numbers` [n], as they were added."""
         places = (self.made - self.held + numbers) % self.capacity
-        rings = self._rings
-        return rings["flat"][places], rings["gain"][places], rings["advice"][places]
+        flat, gain, worth, advice = (ring[places] for ring in self._rings.values())
+        return flat, gain, worth, advice
 
     def arrays(self) -> Arrays:
         """Return the targets in the window, the oldest first; none without a share, since none is used again."""
@@ -81,4 +88,4 @@ class Window:
         """Restore from `arrays()` after `made` targets."""
         self.made = made - len(arrays.get("advice", ()))
         if arrays:
-            self.add(arrays["flat"], arrays["gain"], arrays["advice"])
+            self.add(**arrays)
