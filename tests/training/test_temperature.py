@@ -107,7 +107,7 @@ def test_gains_are_over_what_the_policy_itself_would_play(tmp_path: Path) -> Non
     np.testing.assert_allclose((mix * gain).sum(1), 0, atol=1e-5)
 
 
-# A learned value at the end of rollouts --------------------------------------------------------------------------------
+# A learned value at the end of rollouts -------------------------------------------------------------------------------
 
 
 def made_with(folder: Path, value: float, **more: Any) -> Targets:
