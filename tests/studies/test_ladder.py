@@ -18,7 +18,7 @@ from backalley.benchmarks.studies.pages import docs
 from backalley.benchmarks.studies.pages.model_cards import policies
 from backalley.benchmarks.studies.strength import cross as crossing
 from backalley.benchmarks.studies.strength import ladder
-from backalley.benchmarks.studies.strength.best_agents import ATTACK, attack_gain, leaderboard
+from backalley.benchmarks.studies.strength.best_agents import ATTACK, BOUND, attack_gain, leaderboard
 from backalley.envs.core.files import durable
 from backalley.envs.core.game import catalogue
 from backalley.envs.core.game.catalogue import game as game_of
@@ -291,6 +291,21 @@ def test_an_attack_counts_for_its_agent_under_its_options_alone() -> None:
         assert gain["mean"] == 0.125
     lines = list(leaderboard([found, other, attack("policy:standard", 0.125)]))
     assert [line[ATTACK] for line in lines] == ["not attacked", "+0.125 (+0.115 to +0.135)"]
+
+
+def test_of_several_attacks_the_best_counts() -> None:
+    where = ladder_of(POLICY)
+    found = [attack("policy:standard", gain) for gain in (0.1, 0.3, 0.2)]
+    gain = attack_gain(found, where | where["tables"][0], POLICY)
+    assert gain == attack_gain(found[1:2], where | where["tables"][0], POLICY)
+
+
+def test_a_best_response_bounds_every_attack_where_it_is_known() -> None:
+    agents = [{"name": "policy:standard", "mean_loss": 0.0123456}, {"name": "bot:book", "mean_loss": 1.0}]
+    solved = {"kind": "exploitability", "game": GAME, "options": {}, "agents": agents}
+    for options, bounds in (({}, ["+1.00000", "+0.01235"]), ({"joker": "low_trump"}, ["", ""])):
+        lines = list(leaderboard([ladder_of(POLICY), solved | {"options": options}]))
+        assert [line[BOUND] for line in lines] == bounds
 
 
 def test_ladders_show_what_attacks_gain(tmp_path: Path) -> None:

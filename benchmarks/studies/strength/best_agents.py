@@ -9,12 +9,26 @@ from typing import Any, NamedTuple
 from backalley.envs.core.game.game import Game
 
 from ...figures.attacks import best_of
-from ...figures.formatting import Found, Line, bound, changed, interval, label, mean, optional, title, with_interval
+from ...figures.formatting import (
+    Found,
+    Line,
+    bound,
+    changed,
+    interval,
+    label,
+    mean,
+    optional,
+    signed,
+    title,
+    with_interval,
+)
 from ...figures.result_kinds import Files
 from ...figures.stats import Estimate
 
 ATTACK = "attack gains at least"
 """The column of what an opponent who trained against an agent gains."""
+BOUND = "nobody gains more than"
+"""The column of what a best response gains, where it is known (`backalley exploit`)."""
 WORST, MEAN = "worst gain on strangers", "mean gain on strangers"
 """The columns of what an agent gains on the panel of strangers (`panel.py`)."""
 KINDS = ("bot", "policy", "search", "entered")
@@ -53,7 +67,15 @@ def attack_gain(files: Files, table: Found, row: Found) -> dict[str, float] | No
     attacked."""
     game, names = bound(table), {row["label"], row.get("own_name")}
     of_agent = (one for one in files if one.get("kind") == "attack" and one["agent"] in names and _is(game, one))
-    return next((best_of(one)["gain"] for one in of_agent), None)
+    return max((best_of(one)["gain"] for one in of_agent), key=lambda gain: float(gain["low"]), default=None)
+
+
+def _best_response(files: Files, table: Found, row: Found) -> str:
+    """What a best response gains on the agent of a `row` of a table, a mean over the seats; nothing where nobody
+    knows."""
+    solved = (one for one in files if one.get("kind") == "exploitability" and _is(bound(table), one))
+    agents = (one for found in solved for one in found["agents"])
+    return next((signed(one["mean_loss"], 5) for one in agents if one["name"] == row["label"]), "")
 
 
 def _on_strangers(files: Files, table: Found, row: Found) -> Line:
@@ -74,6 +96,7 @@ def leaderboard(files: Files) -> Iterator[Line]:
             for best in _best(_measured(files, game, table["against"])):
                 attack = with_interval(attack_gain(files, table, best.row)) or "not attacked"
                 line = _line(table, best) | {ATTACK: "no opponent" if table["sides"] == 1 else attack}
+                line[BOUND] = _best_response(files, table, best.row)
                 yield line | _on_strangers(files, table, best.row)
 
 
