@@ -30,7 +30,7 @@ GAMES: dict[str, dict[str, Any]] = {
 }
 """Those that all learners have learned."""
 ITERATIONS = (10, 30, 100, 300, 1000)
-MOST = 5_000_000
+MOST = 2_000_000
 """Iterations at all information sets of a game: larger searches are left out."""
 
 
