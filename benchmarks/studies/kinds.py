@@ -1,6 +1,6 @@
 """The studies: each is known, with its kind of results and its command, once its file is imported."""
 
-from .learning import examples, guides, learners, methods, throughput  # noqa: F401
+from .learning import examples, guides, ismcts, learners, methods, throughput  # noqa: F401
 from .peers import peers  # noqa: F401
 from .play import (  # noqa: F401
     blunders,

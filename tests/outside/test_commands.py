@@ -42,6 +42,7 @@ GAMELESS = {
     "attention",
     "openspiel",
     "small-attacks",
+    "ismcts",
 }
 BEFORE, AFTER = (
     {"publish": ("runs/none", "standard", "--game")},

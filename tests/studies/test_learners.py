@@ -12,6 +12,7 @@ import pytest
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.benchmarks.exact.exploit import agent_probabilities
 from backalley.benchmarks.exact.solver import solver_of
+from backalley.benchmarks.studies.learning import ismcts as at_play
 from backalley.benchmarks.studies.learning import learners as comparison
 from backalley.benchmarks.studies.learning.guides import program_of_the_guide
 from backalley.benchmarks.studies.learning.learners import learners
@@ -104,6 +105,19 @@ def test_rows_of_a_comparison_are_kept_unless_settings_changed(tmp_path: Path, m
     learners(GAME, ["mmd"], num_seeds=1, processor_seconds=0.01, keep=path)
     assert asked == ["ppo", "mmd"]
     assert "uniform play" in again.table()
+
+
+def test_a_search_at_play_loses_less_the_longer_it_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_play, "GAMES", {"backalley.examples.kuhn": {}})
+    monkeypatch.setattr(at_play, "MOST", 3600)
+    found = at_play.ismcts(2)
+    (row,) = found.found["rows"]
+    assert row["uniform"] == pytest.approx(0.458333, abs=1e-6)
+    assert [point["iterations"] for point in row["points"]] == [10, 30, 100, 300]
+    shares = [np.mean(point["in proportion"]) for point in row["points"]]
+    assert row["uniform"] > shares[0] > shares[1] > shares[2]
+    assert row["points"][-1]["most visited"] == pytest.approx([1 / 6, 1 / 6]), "sure wins and losses are seen; no bluff"
+    assert "most visited" in found.table()
 
 
 def test_learners_are_summed_up_over_games_at_equal_time_and_equal_decisions() -> None:

@@ -75,7 +75,7 @@ _SUMMED = {_BASE, "mmd", "deep-cfr", "r-nad"}
 """The summary is of the games that these have learned, and shows whoever has learned all of them."""
 
 
-def _over_seeds(losses: npt.NDArray[np.float64]) -> str:
+def over_seeds(losses: npt.NDArray[np.float64] | list[float]) -> str:
     """The mean, and the standard deviation of the seeds in brackets."""
     shown = f"{float(np.mean(losses)):.4f}"
     return f"{shown} ({float(np.std(losses, ddof=1)):.4f})" if len(losses) > 1 else shown
@@ -96,8 +96,8 @@ def _learners(files: Files) -> Iterator[Line]:
                 **named,
                 "learner": f"`{name}`",
                 "seeds": f"{len(rows)}",
-                **{share: _over_seeds(losses[:, k]) for k, share in enumerate(shares)},
-                "at the end": _over_seeds(losses[:, -1]),
+                **{share: over_seeds(losses[:, k]) for k, share in enumerate(shares)},
+                "at the end": over_seeds(losses[:, -1]),
                 "processor seconds": f"{seconds[-1]:.0f}",
                 "decisions a second": f"{pace:,.0f}",
             }

@@ -293,6 +293,17 @@ def test_the_guides_search_chooses_legal_actions_whatever_else_is_in_the_view(na
         batch.step(actions)
 
 
+@pytest.mark.parametrize("name", ["backhand", "poker_duel", "pitch"])
+def test_the_guides_search_does_not_see_what_is_hidden(name: str) -> None:
+    game = backalley.game(name)
+    states = dealt(game, 1, 2).determinize(range(6), [0] * 6)
+    assert len({one.tobytes() for one in states.records}) > 1
+    view = View(BatchEnv.from_states(states, seed=0), np.arange(6), np.full(6, 9, np.uint64))
+    visits = search_of_the_guide()(game, 20).visits(view)
+    assert (visits == visits[0]).all()
+    assert visits[0].sum() == 20
+
+
 # Saved tables --------------------------------------------------------------------------------------------------------
 
 
