@@ -120,7 +120,8 @@ def test_exact_values_are_the_same(ray: FakeRay, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
-def test_targets_made_elsewhere_teach_the_same_weights(ray: FakeRay, tmp_path: Path) -> None:
+@pytest.mark.parametrize("horizon", [0, 1])
+def test_targets_made_elsewhere_teach_the_same_weights(ray: FakeRay, tmp_path: Path, horizon: int) -> None:
     pytest.importorskip("torch")
     from backalley.training.config.phases import TrainingError
     from backalley.training.train import train
@@ -128,8 +129,9 @@ def test_targets_made_elsewhere_teach_the_same_weights(ray: FakeRay, tmp_path: P
 
     ray.lost = 2
     found = []
+    settings = TINY | ({"rollouts.base": "self", "rollouts.horizon": horizon} if horizon else {})
     for name, cluster in (("here", None), ("there", "auto")):
-        run = train(KUHN, out=tmp_path / name, decisions=4000, config_overrides=TINY, cluster=cluster)
+        run = train(KUHN, out=tmp_path / name, decisions=4000, config_overrides=settings, cluster=cluster)
         found.append((run.policy / "policy.safetensors").read_bytes())
     assert found[0] == found[1]
     assert ray.lost == 0

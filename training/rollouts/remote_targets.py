@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.base.agent import Agent
 from backalley.cluster.work import Found, Sizes
 
 from ..shared.checkpoint import Arrays
@@ -27,12 +26,11 @@ class TargetWork:
 
     sizes = Sizes(1 << 20, first=1 << 20, result_bytes=1 << 24)
 
-    def __init__(self, make: Callable[..., Any], settings: tuple[Any, ...], weights: Arrays, margin: float,
-                 frozen: Agent, tables: Arrays) -> None:  # fmt: skip
-        """`settings` are game, config, seed and precision, for `make`; `frozen` is the agent of this chunk that does
-        not learn; `tables` are the `table_arrays`."""
-        self.make, self.settings, self.weights, self.margin, self.tables = make, settings, weights, margin, tables
-        self.frozen = frozen
+    def __init__(self, make: Callable[..., Any], settings: tuple[Any, ...], weights: Arrays, facts: dict[str, Any],
+                 tables: Arrays) -> None:  # fmt: skip
+        """`settings` are game, config, seed and precision, for `make`; `facts` are what a chunk's targets depend on
+        besides the weights, by the names of the phase's attributes; `tables` are the `table_arrays`."""
+        self.make, self.settings, self.weights, self.facts, self.tables = make, settings, weights, facts, tables
 
     def begin(self, part: int) -> float:
         """Set up tables and machine code, which stay for the next chunk."""
@@ -42,7 +40,8 @@ class TargetWork:
     def do(self, part: int, low: int, high: int) -> Found:
         """Make targets on some tables; return all that changed on them."""
         maker = _maker_of(self.make, self.settings)
-        rows, maker.margin, maker.frozen = np.arange(low, high), self.margin, self.frozen
+        rows = np.arange(low, high)
+        vars(maker).update(self.facts)
         for name, array in maker.table_arrays().items():
             array[rows] = self.tables[name][rows]
         maker.batch.refresh(rows)
@@ -77,7 +76,8 @@ def _changed(maker: Any) -> list[npt.NDArray[Any]]:
 def make_remotely(maker: Any, weights: Arrays) -> None:
     """Make the targets of all tables on the machines of `maker.executor`."""
     settings = (maker.game, maker.config_elsewhere, maker.seed, maker.precision)
-    work = TargetWork(type(maker), settings, weights, maker.margin, maker.frozen, maker.table_arrays())
+    facts = {name: getattr(maker, name) for name in ("margin", "unit", "frozen")}
+    work = TargetWork(type(maker), settings, weights, facts, maker.table_arrays())
     with closing(maker.executor.in_order(work, [(0, len(maker.upcoming.made))])) as ranges:
         for done in ranges:
             for mine, found in zip(_changed(maker), done.found, strict=True):
