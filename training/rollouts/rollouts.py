@@ -245,7 +245,7 @@ class Rollouts(Phase):
         frozen = frozen_of(self.frozen)
         play = Play(self.training_game, self.reference, self.config.run.objective, self.seated, frozen, foresees)
         by = functools.partial(played_by, self.frozen, self.training_game)
-        horizon = settings.horizon if self.unit else -1  # nothing has been learned before the first chunk
+        horizon = settings.horizon if foresees and self.unit else -1  # before the first chunk nothing has been learned
         return Maker(play, self.field, net, self.advised, self.margin, horizon, self.unit, by)
 
     def _finish_next(self) -> None:

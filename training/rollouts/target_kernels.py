@@ -45,9 +45,10 @@ from .targets import (
     mix_of_bot,
     mix_of_net,
     play_table,
+    played_out,
     player_drawn,
-    points_foreseen,
     points_gained,
+    points_of,
     seat_players,
     share_won,
     target_rows,
@@ -155,13 +156,14 @@ def target_kernel(play: Play) -> Callable[..., None]:
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
     }
     names |= {"SEAT": seat_players, "CONTINUES": bot_continues, **table_names(game.type)}
-    continues = names
+    continues = dict(names)
     if play.seated:
         sits = specialise([act_as, act_seated], names)["act_seated"]
         names["SEAT"] = seat_sides
         continues = names | {"BOT": sits, "BOT_VIEW": seen_table, "CONTINUES": whoever_sits_continues}
-    whole = share_won if play.objective == Objective.GAMES else points_gained
-    worth = points_foreseen if play.foresees else whole
+    for_games = play.objective == Objective.GAMES
+    continues["RESULT"] = share_won if for_games else points_of
+    worth = played_out if for_games or play.foresees else points_gained
     names["WORTH"] = specialise([only_choice, play_on, worth], continues)[worth.__name__]
     return specialise([act_as, write_target, play_table, target_rows], names)["target_rows"]
 
@@ -177,6 +179,7 @@ class Maker(NamedTuple):
     margin: float
     horizon: int
     unit: float
+    """These four are as in `Learner`."""
     frozen: Callable[[], Any]
     """Returns the first argument of the agent that does not learn, new for each thread."""
 

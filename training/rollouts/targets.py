@@ -188,10 +188,10 @@ def seat_players(tables: Tables, field: Field, sides: npt.NDArray[np.int64], row
         tables.who[row, drawn] = POLICY
 
 
-BOT = BOT_VIEW = MIX = OTHER = FIXED = FIXED_VIEW = SOLVES = SEAT = CONTINUES = WORTH = unbound
+BOT = BOT_VIEW = MIX = OTHER = FIXED = FIXED_VIEW = SOLVES = SEAT = CONTINUES = WORTH = RESULT = unbound
 """The player that is improved, its view of a table, its probabilities of actions, the second-best bot, the agent that
 does not learn and its view, where there is nothing to learn, who sits down at a table, the first argument of the player
-of rollouts, and the value of an action, in the templates below."""
+of rollouts, the value of an action, and what an episode that ends comes to, in the templates below."""
 
 
 @passing
@@ -246,38 +246,14 @@ def points_gained(
 
 
 @template
-def points_foreseen(
+def played_out(
     options: Any, learner: Learner, scratch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int,
     so_far: npt.NDArray[np.float64],
 ) -> float:  # fmt: skip
-    """Return what a seat gains by an action and what follows, up to its choice at the horizon, and the network's value
-    of what it sees there."""
-    gained, left = 0.0, learner.horizon
-    while True:
-        apply(options, scratch, 0, action)
-        deal_out(options, scratch, deck, 0)
-        ended = report(scratch, limit, 0)
-        gained += float(scratch.reward[0, seat])
-        if ended:
-            return gained
-        action = only_choice(options, scratch)
-        if action < 0:
-            left -= int(scratch.state[0].seat == seat)
-            if left == 0 and scratch.state[0].seat == seat:
-                return gained + learner.unit * float(forward(learner.net, scratch.flat[0])[scratch.mask.shape[1]])
-            key_here = rng.fork(key, int(scratch.decisions[0]))
-            action = BOT(CONTINUES(learner), BOT_VIEW(scratch, 0), scratch.mask[0], key_here)
-
-
-@template
-def share_won(
-    options: Any, learner: Learner, scratch: Batch, deck: Deck, limit: int, key: np.uint64, seat: int, action: int,
-    so_far: npt.NDArray[np.float64],
-) -> float:  # fmt: skip
-    """Return a seat's share of the win after an action and what follows, up to the end of the episode, in which the
-    seats had gained `so_far` [N]."""
-    for who in range(so_far.shape[0]):
-        learner.returns[who] = so_far[who]
+    """Return what comes of an action and what follows for a seat, up to the end of the episode, in which the seats had
+    gained `so_far` [N]; or up to its choice at the horizon, with the network's value of what it sees there."""
+    left = learner.horizon
+    learner.returns[:] = 0.0
     while True:
         apply(options, scratch, 0, action)
         deal_out(options, scratch, deck, 0)
@@ -285,11 +261,30 @@ def share_won(
         for who in range(learner.returns.shape[0]):
             learner.returns[who] += scratch.reward[0, who]
         if ended:
-            return share_of_win(learner.returns, learner.sides, seat)
+            result: float = RESULT(learner, so_far, seat)
+            return result
         action = only_choice(options, scratch)
         if action < 0:
+            left -= int(scratch.state[0].seat == seat)
+            if left == 0 and scratch.state[0].seat == seat:
+                value = forward(learner.net, scratch.flat[0])[scratch.mask.shape[1]]
+                return float(learner.returns[seat]) + learner.unit * float(value)
             key_here = rng.fork(key, int(scratch.decisions[0]))
             action = BOT(CONTINUES(learner), BOT_VIEW(scratch, 0), scratch.mask[0], key_here)
+
+
+@passing
+def points_of(learner: Learner, so_far: npt.NDArray[np.float64], seat: int) -> float:
+    """What a seat has gained since the action."""
+    return float(learner.returns[seat])
+
+
+@passing
+def share_won(learner: Learner, so_far: npt.NDArray[np.float64], seat: int) -> float:
+    """A seat's share of the win of the whole episode."""
+    for who in range(so_far.shape[0]):
+        learner.returns[who] += so_far[who]
+    return share_of_win(learner.returns, learner.sides, seat)
 
 
 @kernel

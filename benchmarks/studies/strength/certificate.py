@@ -35,6 +35,7 @@ from ...figures.formatting import Found, options
 from ...figures.result_kinds import Columns, Kept, lines
 from ...figures.stats import mean_interval
 from ..runner import GAME, SEED, Progress, count, quiet, study, words
+from .best_agents import ATTACK, BOUND
 
 Numbers = npt.NDArray[Any]
 
@@ -43,9 +44,9 @@ _COLUMNS: Columns = {
     "options": options,
     "agent": "`{agent}`",
     "worlds": "{worlds:,}",
-    "attack gains at least": lambda row: _CELL.format(**row["attack"]) if row["attack"] else "",
+    ATTACK: lambda row: _CELL.format(**row["attack"]) if row["attack"] else "",
     "best response, exactly": lambda row: "" if row["exact"] is None else f"{row['exact']:+.4f}",
-    "nobody gains more than": lambda row: _CELL.format(**row["bound"]),
+    BOUND: lambda row: _CELL.format(**row["bound"]),
 }
 
 
