@@ -1,9 +1,11 @@
-"""What tests of several files share by name, and where those marked `uncompiled` are played."""
+"""What tests of several files share by name, which are played, and where those marked `uncompiled` are."""
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -13,9 +15,30 @@ os.environ.setdefault("BACKALLEY_COMPILE", "now")
 from backalley.benchmarks.speed import alone
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game import catalogue
+from tests.common.cases import ONLY
 from tests.common.uncompiled import Beside
 
 BESIDE = pytest.StashKey[Beside]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--every-game", action="store_true", help="play tests marked sampled for every game")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The slow cases of a test marked `sampled` are played for a third of the games, which third depends on its name.
+    All are played where nothing is compiled, and those that are asked for by name."""
+    if not COMPILED or ONLY or config.getoption("every_game") or any("::" in arg for arg in config.args):
+        return
+    slow = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("slow") and item.get_closest_marker("sampled"):
+            slow[item.nodeid.partition("[")[0]].append(item)
+    left_out = [
+        item for name, found in slow.items() for place, item in enumerate(found, crc32(name.encode())) if place % 3
+    ]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in {*left_out}]
 
 
 @pytest.fixture(autouse=True)

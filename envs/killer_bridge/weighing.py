@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,27 +15,32 @@ from .reading import MARGIN, Table, above, needed, seen_table
 from .scoring import BOARD_BONUS, MADE_POINTS, RAINBOW_BONUS, bid_value
 from .state import BOARD, PACK_SIZE, PLAY, RAINBOW, LinearPenalty, Options, Scoring
 
-# What the weighing player takes for granted. Found by playing it against itself with one number changed; see README.md,
-# §5.
 
-LATE_TRUMP = 0.8
-"""Chance of a trump under a higher one that is out, once many cards are left."""
-GUARDED = 0.4
-"""Chance of a side card under higher ones that it can outlast."""
-LED = 1.0
-"""What is lost, of a hand of one card, to others not leading the suit."""
-SPREAD = 0.6
-"""Variance of the number of tricks beside what the cards' own chances make."""
-SURE = 0.74
-"""Chance to make a bid that equals the expectation."""
-TABLE_BIDS = 0.18
-"""Tricks taken off for each that the earlier bids are above their share."""
-WANTING = 0.38
-"""How often a player who can beat the card does, when they need tricks."""
-UNWANTING = 0.4
-"""How often, when they need none."""
-SLACK = 5.0
-"""Variance of the tricks to come, when a card is played."""
+class Style(NamedTuple):
+    """What the weighing player takes for granted."""
+
+    late_trump: float  # chance of a trump under a higher one that is out, once many cards are left
+    guarded: float  # chance of a side card under higher ones that it can outlast
+    led: float  # share of a side card's chance lost where others lead, divided by the cards in hand
+    spread: float  # variance of the number of tricks beside what the cards' own chances make
+    sure: float  # chance to make a bid that equals the expectation
+    table_bids: float  # tricks taken off for each that the earlier bids are above their share
+    wanting: float  # how often a player who can beat the card does, when they need tricks
+    unwanting: float  # how often, when they need none
+    slack: float  # variance of the tricks to come, when a card is played
+
+
+# Found by playing it against itself with four players and one number changed; then, for fewer and for more players, by
+# an evolution strategy (CMA-ES) against the first, with three and with seven. See README.md, §5.
+FOUR = Style(0.8, 0.4, 1.0, 0.6, 0.74, 0.18, 0.38, 0.4, 5.0)
+FEW = Style(1.02, 0.48, 2.92, 2.0, 0.82, 0.39, 0.36, 0.67, 4.28)
+MANY = Style(0.57, 0.33, 1.97, 1.05, 0.7, 0.15, 0.23, 0.54, 9.0)
+
+
+@kernel
+def style_of(seats: int) -> Style:
+    """The style for a number of players."""
+    return FOUR if seats == 4 else FEW if seats < 4 else MANY
 
 
 @kernel
@@ -58,12 +65,13 @@ def weigh(options: Options, observation: Observation, mask: npt.NDArray[np.int8]
 @kernel
 def chance(card: int, table: Table, leads: bool) -> float:
     """How likely a card is to win a trick of the rest of the hand, if its holder wants it to."""
+    style = style_of(table.seats)
     trump, left, hidden = table.trump, table.left, max(1, cards.count_bits(table.unseen))
     suit = tricks.suit(card, trump)
     higher = cards.count_bits(above(card, table.unseen, trump))
     highest = power(1.0 - table.out, higher)
     if suit == trump:
-        return highest + (1.0 - highest) * LATE_TRUMP * (left - 1) / (left + 1)
+        return highest + (1.0 - highest) * style.late_trump * (left - 1) / (left + 1)
     suited = tricks.suit_set(suit, trump)
     mine = table.hand & suited
     rounds = cards.count_bits(above(card, mine, trump))
@@ -76,8 +84,8 @@ def chance(card: int, table: Table, leads: bool) -> float:
     armed = 1.0 - power(1.0 - cards.count_bits(table.unseen & tricks.suit_set(trump, trump)) / hidden, left)
     unruffed = power(1.0 - min(1.0, short) * armed, table.seats - 1)
     if 0 < higher <= 2 and cards.count_bits(mine) > rounds + higher:
-        highest += (1.0 - highest) * GUARDED
-    led = 1.0 if leads else 1.0 - LED / left
+        highest += (1.0 - highest) * style.guarded
+    led = 1.0 if leads else 1.0 - style.led / left
     return highest * unruffed * led
 
 
@@ -85,9 +93,10 @@ def chance(card: int, table: Table, leads: bool) -> float:
 def expectation(options: Options, observation: Observation, table: Table) -> tuple[float, float]:
     """How many tricks a hand will win, before the bid, and the variance of that: the sum of its cards' chances, less a
     part of what the earlier bids are above their share."""
+    style = style_of(table.seats)
     size, seats = int(observation.hand_size), options.num_players
     leads = observation.dealer[seats - 1] != 0
-    mean, variance = 0.0, SPREAD
+    mean, variance = 0.0, style.spread
     for card in range(PACK_SIZE):
         if (table.hand >> card) & 1 != 0:
             likely = chance(card, table, leads)
@@ -95,7 +104,7 @@ def expectation(options: Options, observation: Observation, table: Table) -> tup
             variance += likely * (1.0 - likely)
     for offset in range(1, seats):
         if observation.bid_set[offset] != 0:
-            mean -= TABLE_BIDS * (int(observation.bid_value[offset]) - size / seats)
+            mean -= style.table_bids * (int(observation.bid_value[offset]) - size / seats)
     return mean, variance
 
 
@@ -110,7 +119,7 @@ def weighed_bid(options: Options, observation: Observation, mask: npt.NDArray[np
         if mask[bid] == 0:
             continue
         value = bid_value(bid, size)
-        made = SURE * near(value - mean, variance)
+        made = style_of(table.seats).sure * near(value - mean, variance)
         gain = MADE_POINTS + (value * value if options.scoring == Scoring.SQUARED else value)
         loss = 1.0 + (abs(value - mean) if linear else (value - mean) * (value - mean))
         if bid == BOARD:
@@ -128,6 +137,7 @@ def weighed_bid(options: Options, observation: Observation, mask: npt.NDArray[np
 def fitting_card(options: Options, observation: Observation, mask: npt.NDArray[np.int8], table: Table) -> int:
     """The card after which the chances left over come closest to what is still needed, whether it wins this trick or
     not."""
+    style = style_of(table.seats)
     wanted = needed(observation, 0)
     total = 0.0
     for card in range(PACK_SIZE):
@@ -139,7 +149,7 @@ def fitting_card(options: Options, observation: Observation, mask: npt.NDArray[n
             continue
         wins = wins_now(options, observation, card, table)
         off = total - chance(card, table, False) - wanted
-        worth = wins * near(off + 1.0, SLACK) + (1.0 - wins) * near(off, SLACK)
+        worth = wins * near(off + 1.0, style.slack) + (1.0 - wins) * near(off, style.slack)
         if chosen < 0 or worth > best + MARGIN:
             chosen, best = card, worth
     return chosen
@@ -184,4 +194,5 @@ def beaten(observation: Observation, offset: int, card: int, led: int, table: Ta
     elif suit != trump and not lacks_trump:
         trumps = cards.count_bits(table.unseen & tricks.suit_set(trump, trump))
         beats += void * (1.0 - power(1.0 - trumps / hidden, left))
-    return beats * (WANTING if needed(observation, offset) > 0 else UNWANTING)
+    style = style_of(table.seats)
+    return beats * (style.wanting if needed(observation, offset) > 0 else style.unwanting)

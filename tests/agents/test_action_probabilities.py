@@ -24,7 +24,7 @@ from backalley.agents.registry import agent
 from backalley.envs.core.engine.batch_play import RANDOM_BOT, random_act
 from backalley.envs.core.game.game import Game
 from backalley.examples import leduc
-from tests.common.cases import BY_NAME
+from tests.common.cases import BY_NAME, own_shape
 from tests.common.tiny_policies import elsewhere, made, residual
 
 LEDUC = backalley.game("backalley.examples.leduc")
@@ -71,15 +71,17 @@ def probabilities_of(player: Any, seen: View) -> npt.NDArray[np.float64]:
 
 
 def shipped(game: Game) -> Iterator[Any]:
-    """Every bot and pretrained policy, each in a game that it plays."""
+    """Every bot and pretrained policy, each in a game that it plays and that is compiled."""
     for name in game.bots:
         yield BotAgent(game, name)
     for policy in pretrained(game):
-        yield PolicyAgent(policy.folder)
+        if not own_shape(game, policy.metadata["options"]):
+            yield PolicyAgent(policy.folder)
 
 
 @pytest.mark.slow
 @BY_NAME
+@pytest.mark.sampled
 def test_every_bot_and_policy_tells_its_probabilities(game: Game) -> None:
     for player in shipped(game):
         seen = view(player.game)

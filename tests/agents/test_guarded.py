@@ -133,6 +133,7 @@ def fuzz(*words: str, longest: float, **environment: str) -> list[dict[str, Any]
 @pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="NumPy checks every index then: see the test of uncompiled agents")
 @BY_NAME
+@pytest.mark.sampled
 def test_whatever_they_are_shown_agents_answer_legally_or_refuse_in_a_sentence(game: Game) -> None:
     """All agents of the game: some 800 calls each."""
     rows = fuzz("--rounds", "60", game.spec, longest=1200)

@@ -26,7 +26,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
-from tests.common.cases import BY_NAME, GAMES
+from tests.common.cases import BY_NAME, GAMES, TWO_QUICK
 
 HAND = game_of("missouri_city")
 
@@ -38,8 +38,9 @@ class First:
         return view.action_mask.argmax(1)
 
 
-@BY_NAME
+@TWO_QUICK
 @pytest.mark.parametrize("given", [{}, {"observation": "dict", "dtype": "float32"}], ids=["flat", "dict"])
+@pytest.mark.sampled
 def test_gymnasiums_own_checker(game: Game, given: dict[str, Any]) -> None:
     """As it is. It draws an action before it deals, so illegal ones must not raise."""
     seat = "random" if game.num_seats > 1 else 0
@@ -49,7 +50,7 @@ def test_gymnasiums_own_checker(game: Game, given: dict[str, Any]) -> None:
         env_checker.check_env(env.unwrapped)
 
 
-@BY_NAME
+@TWO_QUICK
 def test_stable_baselines_own_checker(game: Game) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     with warnings.catch_warnings():
@@ -125,7 +126,7 @@ def test_the_end_of_an_episode(game: Game) -> None:
         env.step(0)
 
 
-@BY_NAME
+@TWO_QUICK
 def test_an_illegal_action_ends_the_episode_or_is_replaced(game: Game) -> None:
     single = {name: gymnasium.make(game.type.gymnasium_id, opponent="random", on_illegal=name) for name in MODES}
     batch = {
@@ -393,8 +394,9 @@ def play_alike(envs: list[GymnasiumVectorEnv], decks: list[list[int]]) -> None:
         shown = [env.step(actions)[::-1] for env in envs]
 
 
-@BY_NAME
+@TWO_QUICK
 @pytest.mark.parametrize(("num_envs", "packs"), [(1, 0), (130, 0), (3, 2)])
+@pytest.mark.sampled
 def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, num_envs: int, packs: int) -> None:
     draw, opponent = np.random.default_rng(5), BotAgent(game) if game.bots else RandomAgent()
     decks = [draw.permutation(game.deck_size)[: game.cards_drawn].tolist() for _ in range(packs)]
@@ -408,8 +410,9 @@ def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, 
     )
 
 
-@BY_NAME
+@TWO_QUICK
 @pytest.mark.parametrize(("num_envs", "packs"), [(1, 0), (5, 1)])
+@pytest.mark.sampled
 def test_different_opponents_too(game: Game, num_envs: int, packs: int) -> None:
     """All compiled, every other one, and none."""
     best = BotAgent(game) if game.bots else RandomAgent()

@@ -30,6 +30,11 @@ for _name in ONLY.split(",") if ONLY else ():
 
 GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+QUICK = ("killer_bridge", "missouri_city")
+TWO_QUICK = pytest.mark.parametrize(
+    "game", [pytest.param(one, marks=[pytest.mark.slow] * (one.name not in QUICK), id=one.name) for one in GAMES]
+)
+"""For tests that compile what most others do not."""
 
 
 def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:
@@ -77,23 +82,14 @@ def marks(game: Game, given: Mapping[str, Any]) -> list[pytest.MarkDecorator]:
     return [pytest.mark.uncompiled] if own_shape(game, given) else []
 
 
-def compiled_set(game: Game) -> list[dict[str, Any]]:
-    """The one option set of a shape of its own that is compiled all the same, if there is any: of mixtures, or else of
-    all, that with the smallest State."""
-    own = [given for given in option_sets(game) if own_shape(game, given)]
-    own = [given for given in own if len(given) > 1] or own
-    return sorted(own, key=lambda given: game.bind(given).state_dtype.itemsize)[:1]
-
-
 def cases(game: Game) -> Iterator[Any]:
     """The option sets as a test's parameters. Quick are the defaults and the last mixture of one shape with them: what
     goes with few options goes with many, nearly always."""
-    compiled, sets = compiled_set(game), option_sets(game)
+    sets = option_sets(game)
     mixed = [given for given in sets if len(given) > 1 and not own_shape(game, given)]
     for given in sets:
         slow = [] if given in ({}, *mixed[-1:]) else [pytest.mark.slow]
-        beside = [] if given in compiled else marks(game, given)
-        yield pytest.param(game.bind(given), id=f"{game.name}[{label(given)}]", marks=[*slow, *beside])
+        yield pytest.param(game.bind(given), id=f"{game.name}[{label(given)}]", marks=[*slow, *marks(game, given)])
 
 
 # The last game first: of two processes one begins with the tests of the first games, the other about here.

@@ -45,5 +45,5 @@ def made(folder: Path, game: Game, seed: int = 0, player: Player | None = None, 
     return folder
 
 
-def residual(game: Game, margin: float | None = 0.1) -> Residual:
-    return Residual(8, 1, "random", behaviour_digest(game, "random"), margin)
+def residual(game: Game, margin: float | None = 0.1, bot: str = "random") -> Residual:
+    return Residual(8, 1, bot, behaviour_digest(game, bot), margin)

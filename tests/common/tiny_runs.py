@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import csv
+import re
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import backalley
 from backalley.examples import kuhn
+from backalley.training.config.phases import KINDS, PhaseKind, Phases
 from backalley.training.run.loop import TrainingLoop
 from backalley.training.train import Stopped, train
+from tests import ROOT
 
 GAME = kuhn.GAME.bind()
 
@@ -36,6 +41,22 @@ DECISIONS = 12 * ROLLOUT
 
 def tiny(out: Path, decisions: int = DECISIONS, **more: Any) -> Path:
     return train(GAME, out=out, decisions=decisions, config_overrides=TINY, **more).folder
+
+
+def guide_phase(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PhaseKind]:
+    """The module NAME of the guide to learning, in the folder worked in, registered while a test runs."""
+    page = (ROOT / "docs" / "guides" / "learning.md").read_text("utf-8")
+    (code,) = re.findall(rf"`{name}\.py`:\n\n```python\n(.*?)```", page, re.DOTALL)
+    assert code.count("\n") < 150
+    (folder / f"{name}.py").write_text(code)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before, takes = dict(KINDS), Phases.takes
+    yield backalley.register_phase(name)
+    KINDS.clear()
+    KINDS.update(before)
+    Phases.takes = takes
+    sys.modules.pop(name, None)
 
 
 TWO = {**TINY, "run.phases": "ppo:0.6,ppo", "run.curve_every": 1e-6}

@@ -17,7 +17,7 @@ from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.seeding import Space
 from backalley.benchmarks.studies import publication
 from backalley.benchmarks.studies.learning import methods
-from backalley.benchmarks.studies.learning.methods import compare, opponents, plan_of, variants_of
+from backalley.benchmarks.studies.learning.methods import compare, opponents, variants_of
 from backalley.benchmarks.studies.pages import docs
 from backalley.envs.core.game.game import Game
 from backalley.examples import kuhn
@@ -81,11 +81,12 @@ def test_ways_follow_from_the_games_settings(game: Game) -> None:
     names = {method.name for method in found}
     own = loaded[0].run.phases.names
     assert ("ppo" in names) == (own != ["ppo"])
+    assert ("mmd" in names) == (own != ["mmd"])
     from_bot = "rollouts" in own and loaded[0].rollouts.base == config.BEST
     assert ({"advantages", "imitation"} <= names) == from_bot
     assert ("plans" in names) == ("plans" in own)
     assert ("rollouts" in names) == (own != ["rollouts"] or from_bot), "else it is the game's own"
-    plan = plan_of(game)
+    plan = publication.publications(game)[0]
     best, *others = opponents(plan)
     assert best == plan.against
     assert others
@@ -94,8 +95,8 @@ def test_ways_follow_from_the_games_settings(game: Game) -> None:
 
 def test_the_next_best_is_the_one_before_the_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     one = kuhn.GAME.bind()
-    assert opponents(plan_of(one)) == ["bot:random", "random"]
-    plan = plan_of(one)._replace(against="random")
+    assert opponents(publication.publications(one)[0]) == ["bot:random", "random"]
+    plan = publication.publications(one)[0]._replace(against="random")
     assert opponents(plan) == ["random"]
 
 
@@ -106,7 +107,7 @@ def test_the_next_best_is_the_one_before_the_measure(monkeypatch: pytest.MonkeyP
 def test_every_way_with_every_seed(game: Game, tmp_path: Path) -> None:
     path = tmp_path / "methods.json"
     found = compared(game, num_seeds=2, processor_seconds=BUDGET, keep=path)
-    trained = ["default", "ppo", "advantages", "imitation", "rollouts"]
+    trained = ["default", "ppo", "mmd", "rollouts", "advantages", "imitation"]
     assert cells(found) == [*((name, seed) for name in trained for seed in range(2)), ("bot:random", None)]
     assert found["complete"]
     assert json.loads(path.read_bytes()) == found
@@ -216,7 +217,8 @@ def test_where_one_plays_alone_a_policy_leads(tmp_path: Path, game: Game, monkey
 
 def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"is not trained by 'plans'; there are: default, ppo, advantages, imitation, rollouts, bot:r"
+        ValueError,
+        match=r"is not trained by 'plans'; there are: default, ppo, mmd, rollouts, advantages, imitation, bot:r",
     ):
         compare(game, ["plans"])
     with pytest.raises(ValueError, match=r"processor_seconds is -1; a budget is a number greater than 0"):
@@ -264,7 +266,9 @@ def row(method: str, seed: int | None, mean: float, half_width: float = 0.0) -> 
     gain = {"mean": mean, "low": mean - half_width, "high": mean + half_width}
     share = {name: (1 + number) / 2 for name, number in gain.items()}
     found: dict[str, Any] = {"method": method, "against": {"bot:best": {"mean_return": gain, "win_share": share}}}
-    return found if seed is None else found | {"training_seed": seed, "processor_seconds": 60.0}
+    points = [{"samples": n, "win_share": won, "mean_return": mean} for n, won in ((100, 0.0), (300, share["mean"]))]
+    learned = {"training_seed": seed, "processor_seconds": 60.0, "samples": 200, "curve": {"points": points}}
+    return found if seed is None else found | learned
 
 
 def rows(method: str, *means: float, half_width: float = 0.0) -> list[dict[str, Any]]:
@@ -305,3 +309,22 @@ def test_below_the_spread_of_the_seeds_nothing_is_distinguished() -> None:
         line for line in methods.Comparison.tables["methods"]([found | {"rows": runs}]) if line["method"] == "`lone`"
     )
     assert (lone["seed"], lone["less `default`"]) == ("0", "one seed only")
+
+
+def test_over_games_wins_are_counted_by_what_chance_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of `default` are those of PPO in a game that is trained by PPO; a game without MMD does not count."""
+    nothing = [methods.Method(name, {}) for name in ("default", *methods.FROM_NOTHING)]
+    monkeypatch.setattr(methods, "game_of", lambda name, **options: kuhn.GAME.bind())
+    monkeypatch.setattr(methods, "variants_of", lambda game: [one for one in nothing if one.name != "ppo"])
+    found = {"game": "kuhn-v0", "options": {}, "against": ["bot:best"], "processor_seconds": 60, "deals": 40}
+    by_ppo = [*rows("default", 0.0, 0.5, -0.5), *rows("mmd", -1.0, -1.0), *rows("rollouts", 1.0, 1.0)]
+    two = [*rows("default", 0.5, 0.5), *rows("mmd", 0.0, 0.0), *rows("rollouts", -1.0, 0.5)]
+    table = methods.Comparison.tables["methods_summary"]
+    shown = {line["method"]: line for line in table([found | {"rows": one} for one in (by_ppo, by_ppo, two)])}
+    wins, better = "wins at equal time, against the best bot", "better than `ppo` at equal time"
+    assert {line["games"] + line["seeds"] for line in shown.values()} == {"32"}
+    assert shown["`mmd`"][wins].startswith("0.25 "), "of 0, 0, 0, 0, 1, 1 the middle four (the quarter is one)"
+    assert shown["`rollouts`"][better].startswith("0.75 "), "all, all, and a quarter"
+    assert shown["`ppo`"][better] == ""
+    assert shown["`mmd`"]["wins at equal samples, on the curve"].startswith("0.12 "), "half way along the curve"
+    assert [*table([found | {"rows": [*two[:2], *two[4:]]}])] == []

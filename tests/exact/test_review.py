@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import backalley
 from backalley.agents.analysis import view_at
 from backalley.benchmarks.analyse.review import judged, kind_of, reviewer
-from backalley.benchmarks.studies.play.blunders import GAMES, planted
+from backalley.benchmarks.studies.play.blunders import planted
 from backalley.cli import main
 from backalley.envs.core.files import playthrough
 
@@ -109,7 +109,6 @@ def test_the_command_writes_a_page_and_json(files: list[Path], tmp_path: Path) -
 @pytest.mark.slow
 def test_planted_blunders_of_twice_the_noise_are_found() -> None:
     """95 of 100 that lose two to three times the noise of a review; the best action is accused in 5 of 100."""
-    for name, options in GAMES[:2]:
-        found = planted(backalley.game(name, **options), 100, seed=3)
-        assert found["found"]["mean"] >= 0.95, name
-        assert found["accused"]["mean"] <= 0.05, name
+    found = planted(GAME, 100, seed=3)
+    assert found["found"]["mean"] >= 0.95
+    assert found["accused"]["mean"] <= 0.05

@@ -70,10 +70,12 @@ def test_liars_dice_after_three_iterations_of_cfr_is_openspiels() -> None:
     assert tree.nash_conv(counterfactual_regret(tree, 3, plus=False)) == pytest.approx(0.9232647097528408, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", TINY)
-def test_a_tree_is_what_the_walk_counts_and_exploit_answers(name: str) -> None:
-    tree = backalley.tree(name, preset="tiny")
-    counted = json.loads((ROOT / f"benchmarks/results/information_sets_{name}_tiny.json").read_text("utf-8"))
+@pytest.mark.slow
+@pytest.mark.parametrize("game", [backalley.game(name, preset="tiny") for name in TINY], ids=TINY)
+@pytest.mark.sampled
+def test_a_tree_is_what_the_walk_counts_and_exploit_answers(game: backalley.Game) -> None:
+    tree = backalley.tree(game)
+    counted = json.loads((ROOT / f"benchmarks/results/information_sets_{game.name}_tiny.json").read_text("utf-8"))
     acts = int((tree.seat >= 0).sum())
     assert (acts, int((tree.seat == -2).sum())) == (counted["histories"], counted["ends"])
     assert len(tree.set_seat) == counted["information_sets"]

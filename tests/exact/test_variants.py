@@ -17,14 +17,16 @@ from backalley.envs.core.game.catalogue import own_games
 from backalley.envs.core.text import legal_texts, observation_text, read_answer, rules_text
 from backalley.llm import make_prompt
 from backalley.testing.files import check_vectors
+from tests.common.cases import BY_NAME, TWO_QUICK
 from tests.common.commands import run
 
 SEED = 17
 
 
-@pytest.mark.parametrize("name", own_games())
-def test_a_variant_says_everything_in_its_own_words(name: str) -> None:
-    variant = backalley.variants(name, SEED)[0]
+@TWO_QUICK
+@pytest.mark.sampled
+def test_a_variant_says_everything_in_its_own_words(game: backalley.Game) -> None:
+    variant = backalley.variants(game.name, SEED)[0]
     state = variant.game.new_state(seed=1, events=True)
     texts = [rules_text(variant.game), task(variant.game), observation_text(state, state.seat), *variant.rules.values()]
     old = re.compile(rf"(?<![\"=\w])(?:{'|'.join(variant.type.naming.words)})(?![\w=])", re.IGNORECASE)
@@ -80,10 +82,11 @@ def test_the_oracle_gains_what_the_variant_is_worth(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_held_out_variants_are_what_was_published() -> None:
+@BY_NAME
+@pytest.mark.sampled
+def test_held_out_variants_are_what_was_published(game: backalley.Game) -> None:
     assert {*json.loads(HELD_OUT.read_text("utf-8"))} == {*own_games()}
-    for name in own_games():
-        assert len(backalley.held_out(name)) == 5
+    assert len(backalley.held_out(game.name)) == 5
 
 
 def test_the_command_lists_them() -> None:

@@ -93,6 +93,7 @@ def same(expected: list[tuple[str, npt.NDArray[np.uint8]]], made: Path) -> None:
 
 @pytest.mark.skipif(COMPILER is None, reason="there is no gcc")
 @BOTH
+@pytest.mark.sampled
 def test_a_c_program_plays_to_the_same_bytes(game: Game, policy: Path | str, tmp_path: Path) -> None:
     written = export(game, "native", tmp_path, policy=policy)
     name = game.name
@@ -107,6 +108,7 @@ def test_a_c_program_plays_to_the_same_bytes(game: Game, policy: Path | str, tmp
 
 @pytest.mark.skipif(NODE is None, reason="there is no Node.js")
 @BOTH
+@pytest.mark.sampled
 def test_node_plays_to_the_same_bytes(game: Game, policy: Path | str, tmp_path: Path) -> None:
     written = export(game, "wasm", tmp_path, policy=policy)
     expected = played(game, tmp_path / "given", policy)
@@ -233,6 +235,7 @@ int main(void) {
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
 @BOTH
+@pytest.mark.sampled
 def test_openspiel_plays_it_in_cpp(game: Game, tmp_path: Path) -> None:
     """Built as its first lines say, but linked with the object file."""
     spiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed.", exc_type=ImportError).__file__

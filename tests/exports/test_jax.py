@@ -31,6 +31,7 @@ def first_legal(mask: Any, number: Any) -> Any:
 
 
 @pytest.mark.parametrize("game", [pytest.param(KUHN, id="kuhn"), *SLOW])
+@pytest.mark.sampled
 def test_it_plays_as_make_vec(game: Any) -> None:
     from backalley import jax as in_jax
 

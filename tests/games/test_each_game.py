@@ -140,16 +140,18 @@ seat. Pitch is played by the quick tests, too."""
 
 @pytest.mark.skipif(not COMPILED, reason="thousands of games")
 @pytest.mark.parametrize(
-    ("name", "given", "weaker", "stronger", "deals"),
+    ("game", "weaker", "stronger", "deals"),
     [
-        pytest.param(name, given, *pair, deals, id=f"{name}[{label(given)}]-{'-'.join(pair)}", marks=slow)
+        pytest.param(
+            backalley.game(name, **given), *pair, deals, id=f"{name}[{label(given)}]-{'-'.join(pair)}", marks=slow
+        )
         for name, given, players, deals in ORDER
         for slow in [[] if name == "pitch" and "teams" not in given else [pytest.mark.slow]]
         for pair in itertools.pairwise(players)
     ],
 )
-def test_the_better_player_wins(name: str, given: dict[str, Any], weaker: str, stronger: str, deals: int) -> None:
-    game = backalley.game(name, **given)
+@pytest.mark.sampled
+def test_the_better_player_wins(game: backalley.Game, weaker: str, stronger: str, deals: int) -> None:
     line_up = [backalley.agent("random" if one == "random" else f"bot:{one}", game) for one in (weaker, stronger)]
     difference = evaluate(game, line_up, deals=deals, seed=1).differences[0]
     assert difference.mean - 3 * difference.half_width / 1.96 > 0, str(difference)

@@ -368,7 +368,7 @@ def test_under_misere_nothing_is_planned() -> None:
     with pytest.raises(ValueError, match="cannot be planned under these options: with misere the lower hand wins"):
         agent("plans", GAME.bind(misere=True))
     for game in (GAME.bind(episode="sudden_death"), GAME.bind(exchanges_per_round=0), GAME.bind(num_games=5)):
-        tables = BatchEnv(game, 8, seed=1, autoreset=False)
+        tables = BatchEnv(game, 2, seed=1, autoreset=False)
         shown = tables.reset()
         player = agent("plans", game)
         while (rows := np.flatnonzero(tables.engine.batch.seat >= 0)).size:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import re
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from backalley.benchmarks.studies.learning.guides import code_of_the_guide, guide_beliefs, program_of_the_guide
+from backalley.benchmarks.studies.learning.guides import guide_beliefs, program_of_the_guide
 
 TINY: dict[str, Any] = {"hand_size": 3, "tables": 64, "deals": 128, "redraws": 64}
 
@@ -23,23 +21,8 @@ def program() -> dict[str, Any]:
     return scope
 
 
-@pytest.fixture(autouse=True)
-def threads() -> Any:
-    """The program sets torch's."""
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
-def test_it_is_short_and_names_nothing_private() -> None:
-    code = code_of_the_guide("beliefs.py", "beliefs.md")
-    assert code.count("\n") < 220
-    for documented in ("__init__", "__name__", "_field_defaults"):
-        code = code.replace(documented, "")
-    assert not re.search(r"\b_[a-z]|\._|envs\.core|engine", code), "a private name"
-
-
-@pytest.mark.parametrize("seats", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("seats", [2, 3])
 def test_where_cards_lie_and_what_redraws_know(seats: int) -> None:
     scope = program()
     args = scope["Args"](**TINY, players=seats)
@@ -61,6 +44,7 @@ def test_where_cards_lie_and_what_redraws_know(seats: int) -> None:
     assert np.isfinite(scope["log_loss"](shares, places)).all()
 
 
+@pytest.mark.uncompiled
 def test_before_it_learns_it_is_the_even_redraw() -> None:
     scope = program()
     args = scope["Args"](**TINY)

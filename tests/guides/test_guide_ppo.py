@@ -11,32 +11,23 @@ import pytest
 import torch
 
 import backalley
-from backalley.benchmarks.studies.learning.guides import (
-    GuidePPO,
-    code_of_the_guide,
-    guide_ppo,
-    program_of_the_guide,
-)
+from backalley.benchmarks.studies.learning.guides import GuidePPO, code_of_the_guide, guide_ppo, program_of_the_guide
 from backalley.training.ppo.kernels import seat_advantages
 from tests.common.commands import run
 
 TINY: dict[str, Any] = {"tables": 32, "steps": 8, "batch_size": 128, "width": 16, "deals": 8}
 
 
-@pytest.fixture(autouse=True)
-def threads() -> Any:
-    """The program sets torch's."""
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
+PAGES = [("ppo.py", "ppo.md", 250), ("beliefs.py", "beliefs.md", 220), ("ismcts.py", "search.md", 120)]
 
 
-def test_it_is_short_and_names_nothing_private() -> None:
-    code = code_of_the_guide()
-    assert code.count("\n") < 250
-    for documented in ("__init__", "__name__", "_field_defaults"):
+@pytest.mark.parametrize(("program", "page", "lines"), PAGES)
+def test_it_is_short_and_names_nothing_private(program: str, page: str, lines: int) -> None:
+    code = code_of_the_guide(program, page)
+    assert code.count("\n") < lines
+    for documented in ("__init__", "__name__", "__main__", "__doc__", "_field_defaults"):
         code = code.replace(documented, "")
-    assert not re.search(r"\b_[a-z]|\._|envs\.core|engine", code), "a private name"
+    assert not re.search(r"\b_\w|\._|envs\.core|engine", code), "a private name"
 
 
 @pytest.mark.parametrize("name", ["missouri_city", "killer_bridge"])

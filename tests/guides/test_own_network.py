@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,10 +23,9 @@ from backalley.agents.policies.policy_kinds import PolicyKind, register_policy
 from backalley.benchmarks.studies.learning.guides import guide_attention
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from backalley.envs.core.game.game import Game
-from backalley.training.config.phases import KINDS, Phases
 from backalley.training.train import train
-from tests import ROOT
 from tests.common.commands import process
+from tests.common.tiny_runs import guide_phase
 
 GAME = backalley.game("backalley.examples.leduc")
 SETTINGS = {
@@ -42,20 +40,9 @@ SETTINGS = {
 @pytest.fixture
 def attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The guide's module in the working folder, registered."""
-    page = (ROOT / "docs" / "guides" / "learning.md").read_text("utf-8")
-    (code,) = re.findall(r"`attention.py`.*?```python\n(.*?)```", page, re.DOTALL)
-    assert code.count("\n") < 150
-    (tmp_path / "attention.py").write_text(code)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    before, takes = dict(KINDS), Phases.takes
     monkeypatch.setattr(policy_kinds, "_registered", {})
-    backalley.register_phase("attention")
-    yield sys.modules["attention"]
-    KINDS.clear()
-    KINDS.update(before)
-    Phases.takes = takes
-    sys.modules.pop("attention", None)
+    for _ in guide_phase("attention", tmp_path, monkeypatch):
+        yield sys.modules["attention"]
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Annotated, Any, NamedTuple
 
 import pytest
 
-import backalley
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.policies.learned import load_policy
 from backalley.benchmarks.exact.exploit import exploitability
@@ -28,7 +26,7 @@ from backalley.training.run.loop import TrainingLoop
 from backalley.training.train import Stopped, train
 from tests import ROOT
 from tests.common.commands import process
-from tests.common.tiny_runs import GAME, TINY, weights
+from tests.common.tiny_runs import GAME, TINY, guide_phase, weights
 
 SETTINGS: dict[str, Any] = {
     "run.phases": "nfsp",
@@ -44,18 +42,7 @@ DECISIONS = 2000
 @pytest.fixture
 def nfsp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PhaseKind]:
     """The guide's module in the working folder, registered."""
-    page = (ROOT / "docs" / "guides" / "learning.md").read_text("utf-8")
-    (code,) = re.findall(r"`nfsp.py`:\n\n```python\n(.*?)```", page, re.DOTALL)
-    assert code.count("\n") < 150
-    (tmp_path / "nfsp.py").write_text(code)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    before, takes = dict(KINDS), Phases.takes
-    yield backalley.register_phase("nfsp")
-    KINDS.clear()
-    KINDS.update(before)
-    Phases.takes = takes
-    sys.modules.pop("nfsp", None)
+    yield from guide_phase("nfsp", tmp_path, monkeypatch)
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import ast
 import functools
 import graphlib
 import itertools
-import json
 import os
 import re
 import subprocess
@@ -18,7 +17,6 @@ import pytest
 from backalley.envs.core.game.game import Game
 from tests import ROOT
 from tests.common.cases import GAMES
-from tests.common.durations import FILE
 
 SRC = ROOT / "src" / "backalley"
 FOLDERS = ("envs", "agents", "benchmarks", "training")
@@ -403,12 +401,6 @@ def test_it_does_not_grow() -> None:
             part = next((part for part in ("benchmarks/studies", "tests") if place.startswith(f"{part}/")), "the wheel")
             lines[part] += len(file.read_bytes().splitlines())
     assert all(lines[part] <= most for part, most in MOST_LINES.items()), lines
-
-
-def test_every_file_of_tests_has_its_durations() -> None:
-    kept = json.loads(FILE.read_text("utf-8"))
-    files = {file.relative_to(ROOT).as_posix() for file in (ROOT / "tests").rglob("test_*.py")}
-    assert files == set(kept), "run the command in tests/common/durations.py, which writes them again"
 
 
 # Words ----------------------------------------------------------------------------------------------------------------

@@ -43,14 +43,10 @@ def test_a_game_gets_its_file_and_a_row_for_each_level(tmp_path: Path, monkeypat
     monkeypatch.setattr(study, "shares_of", lambda gain: [0.0, 0.4])
     monkeypatch.setattr(type(MISSOURI.type), "folder", tmp_path)
     monkeypatch.setattr(study.publication, "policy_of", lambda game: "")
-    found = levels(MISSOURI, 20, "search:2").to_json()
+    found = levels(MISSOURI, 20).to_json()
     kept = json.loads((tmp_path / "levels.json").read_text("utf-8"))["levels"]
-    assert [(one["agent"], one["random"]) for one in kept] == [
-        ("bot:planner", 0.4),
-        ("bot:planner", 0),
-        ("search:2", 0),
-    ]
-    assert [row["level"] for row in found["rows"]] == [1, 2, 3]
+    assert [(one["agent"], one["random"]) for one in kept] == [("bot:planner", 0.4), ("bot:planner", 0)]
+    assert [row["level"] for row in found["rows"]] == [1, 2]
     assert all(row["over"]["low"] < row["over"]["high"] for row in found["rows"])
 
 

@@ -22,6 +22,7 @@ from backalley.training.rollouts.targets import BEST, FROZEN, POLICY, Field, Tab
 from backalley.training.run import gate, loop
 from backalley.training.shared.phase import Finished
 from backalley.training.train import train
+from tests.common.tiny_policies import made, residual
 from tests.common.tiny_runs import weights
 from tests.training.run.test_phases import save_fixed
 from tests.training.test_rollouts import GAME, TINY
@@ -117,13 +118,13 @@ def test_a_league_meets_all_its_agents_and_knows_them_again(fixed: dict[int, Pat
         other.restore(made.arrays(), made.facts())
 
 
-def test_a_slow_bot_that_solves_the_end_is_met_as_its_fast_substitute() -> None:
+def test_a_slow_bot_that_solves_the_end_is_met_as_its_fast_substitute(tmp_path: Path) -> None:
     game = backalley.game("bezique")
     slow = game.reference_bot
     assert slow is not None
     assert slow.quick is not None
     assert opponents.frozen_of(agent_of(f"bot:{slow.name}", game)).kernel is slow.quick
-    policy = agent_of("policy", game)
+    policy = PolicyAgent(made(tmp_path / "correcting", game, player=residual(game, bot=slow.name)), game)
     assert opponents.frozen_of(policy).kernel is not policy.kernel
     other = agent_of("bot:greedy", game)
     assert opponents.frozen_of(other).kernel is other.kernel

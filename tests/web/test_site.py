@@ -142,8 +142,8 @@ def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
 # Decision by decision -------------------------------------------------------------------------------------------------
 
 
-LARGE = ("bezique", "killer_bridge")
-"""Games whose policies are too large for a page."""
+LARGE = ("killer_bridge",)
+"""Games whose policy is too large for a page."""
 
 
 def offers_policy(folder: Path, name: str) -> bool:

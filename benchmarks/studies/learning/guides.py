@@ -18,6 +18,7 @@ from typing import Any
 import click
 import torch
 
+from backalley.agents.policies.network import one_thread
 from backalley.cli.shared import threads_option
 from backalley.console.errors import InvalidValue, NotInstalled
 from backalley.envs.core.files.reading import read_json
@@ -130,20 +131,17 @@ def guide_ppo(
     """
     if game.changed_options:
         raise InvalidValue(f"The guide's program takes a game by its name, without options; {game!r} has some.")
-    scope, given, kept = program_of_the_guide(), {"game": game.name, **(settings or {})}, torch.get_num_threads()
+    scope, given = program_of_the_guide(), {"game": game.name, **(settings or {})}
     numbers = sorted({1, threads})
     work = samples + (1 + _TURNS) * len(numbers) * turn_samples
-    try:
+    with one_thread():  # the program sets torch's number itself
         paces, done = _paces(scope, given, numbers, turn_samples, lambda done, words: progress(done, work, words))
         args = scope["Args"](**given, samples=samples, threads=threads)
         points = []
         for found in scope["train"](args):
             points.append(_point(found))
             progress(done + found["samples"], work, f"{found['samples']:,} samples")
-    finally:
-        torch.set_num_threads(kept)
-    found = {"threads": threads, "deals": args.deals, "paces": paces, "points": points}
-    return found | {"torch": torch.__version__}
+    return {"threads": threads, "deals": args.deals, "paces": paces, "points": points, "torch": torch.__version__}
 
 
 def _paces(
@@ -261,13 +259,11 @@ def guide_beliefs(seconds: float, *, deals: int, **settings: Any) -> Found:
 
     Deals are its own. `settings` are further fields of the page's `Args`.
     """
-    scope, kept = program_of_the_guide("beliefs.py", "beliefs.md"), torch.get_num_threads()
-    try:
+    scope = program_of_the_guide("beliefs.py", "beliefs.md")
+    with one_thread():
         args = scope["Args"](seconds=seconds, deals=deals, **settings)
         network, positions = scope["train"](args)
         losses = scope["measure"](network, args)
-    finally:
-        torch.set_num_threads(kept)
     game, learned = scope["game_of"](args), losses["transformer"]
     rows = [
         {"name": name, "loss": float(loss.mean()), "gain": list(map(float, scope["mean_and_interval"](loss - learned)))}

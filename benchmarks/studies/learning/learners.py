@@ -77,8 +77,13 @@ _SUMMED = {_BASE, "mmd", "deep-cfr", "r-nad"}
 
 def over_seeds(losses: npt.NDArray[np.float64] | list[float]) -> str:
     """The mean, and the standard deviation of the seeds in brackets."""
-    shown = f"{float(np.mean(losses)):.4f}"
-    return f"{shown} ({float(np.std(losses, ddof=1)):.4f})" if len(losses) > 1 else shown
+    mean = f"{float(np.mean(losses)):.4f}"
+    return f"{mean} ({float(np.std(losses, ddof=1)):.4f})" if len(losses) > 1 else mean
+
+
+def unsigned(estimate: Estimate, digits: int) -> str:
+    """An estimate without a plus sign, its interval in brackets."""
+    return f"{estimate.mean:.{digits}f} ({estimate.low:.{digits}f} to {estimate.high:.{digits}f})"
 
 
 def _learners(files: Files) -> Iterator[Line]:
@@ -115,10 +120,9 @@ def _summary(files: Files) -> Iterator[Line]:
                 np.array([[_left(one, by, row, budget) for row in by[which][:least]] for one, by in found]).T
                 for which in (name, _BASE)
             )
-            mean, better = interquartile_mean(left), probability_of_improvement(-left, -base)
-            line[f"left at equal {budget}"] = f"{mean.mean:.3f} ({mean.low:.3f} to {mean.high:.3f})"
-            said = f"{better.mean:.2f} ({better.low:.2f} to {better.high:.2f})"
-            line[f"better than `{_BASE}`, equal {budget}"] = "" if name == _BASE else said
+            line[f"left at equal {budget}"] = unsigned(interquartile_mean(left), 3)
+            better = "" if name == _BASE else unsigned(probability_of_improvement(-left, -base), 2)
+            line[f"better than `{_BASE}`, equal {budget}"] = better
         yield line
 
 

@@ -1,13 +1,10 @@
-"""Compare methods of training a game's policy: by the game's settings; from random weights by PPO, or by rollouts of
-the policy's own play; with the bot's rollouts but without its action as an input; by imitation of the bot alone. Each
-is trained with several seeds at equal processor time, and all policies play the same decks against the best bot and the
-second best.
+"""Compare methods of training a game's policy: by the game's settings; from random weights by PPO, by MMD, or by
+rollouts of the policy's own play; with the bot's rollouts but without its action as an input; by imitation of the bot
+alone. Each is trained with several seeds at equal processor time, and all policies play the same decks against the best
+bot and the second best.
 
 The methods depend on the game and its settings. The decks and their number are those of publication
 (`benchmarks/studies/publication.toml`). A row that the file already has is not made again, and a stopped run continues.
-
-A method has a row for each seed and a row for their mean. Two methods differ significantly only if the difference of
-their means is greater than the randomness of seeds and deals explains.
 """
 
 from __future__ import annotations
@@ -24,6 +21,7 @@ from typing import Any, NamedTuple
 
 import click
 import numpy as np
+import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.policies.learned import PolicyAgent
@@ -32,6 +30,7 @@ from backalley.agents.policies.policy_file import CURVE_JSON, RUN_FILE
 from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.files.reading import read_json
+from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
 from backalley.training.config.config import SELF, Learned
@@ -43,17 +42,22 @@ from ...figures import results
 from ...figures.charts import EVEN, Dots, dots
 from ...figures.formatting import Found, Line, changed, decimals, signed, title
 from ...figures.result_kinds import Files, Kept, again
-from ...figures.stats import Estimate, t_critical
+from ...figures.stats import Estimate, interquartile_mean, probability_of_improvement, t_critical
 from ...matches.evaluate import evaluate
 from ...matches.seeding import Space
 from .. import publication
 from ..publication import Publication, publications
 from ..runner import FOLDER, GAME, Progress, Row, count, kept_rows, make_rows, quiet, rows_by, seconds, study, words
+from .learners import unsigned
 
 RUNS = Path("runs") / "methods"
-MOST_SEEDS = 100
 _CURVE_POINTS = 10
-_FROM_NOTHING = {"run.phases": "rollouts", "rollouts.base": "self"}
+FROM_NOTHING = {
+    "ppo": {"run.phases": "ppo"},
+    "mmd": {"run.phases": "mmd"},
+    "rollouts": {"run.phases": "rollouts", "rollouts.base": "self"},
+}
+"""The methods that every game has, by name, with their settings over the game's own."""
 _WARMING = {"run.gate_deals": 2, "run.evaluation_deals": 2, "run.curve_every": 0}
 FIRST = "default"
 """The game's own method, the baseline of the others."""
@@ -172,18 +176,49 @@ def _shares(found: Found) -> dict[str, list[float]]:
     return {name: [_share(row, best).mean for row in rows] for name, rows in methods if "training_seed" in rows[0]}
 
 
-def _learned(files: Files) -> Iterator[Line]:
-    """The wins against the best bot in every game, as the mean of the seeds."""
-    for found in files:
-        shares = {f"`{name}`": f"{float(np.mean(wins)):.1f} %" for name, wins in _shares(found).items()}
-        yield {"game": title(found), "game's bot": f"`{found['against'][0]}`", **shares}
+def _summary(files: Files) -> Iterator[Line]:
+    """The share of wins that each method has, where 1 is the share by chance, over the games that all of them have
+    learned, with as many seeds of each; and how probably its mean return is greater than PPO's."""
+    names, found = (FIRST, *FROM_NOTHING), [table for one in files if (table := _scores(one))]
+    least = min((len(runs) for table in found for runs in table), default=0)
+    for number, name in enumerate(names if found else ()):
+        line = {"method": f"`{name}`", "games": f"{len(found)}", "seeds": f"{least}"}
+        for k, equal in enumerate(("equal time, against the best bot", "equal samples, on the curve")):
+            (wins, gains), (_, base) = (
+                np.array([table[one][:least, k] for table in found]).transpose(2, 1, 0) for one in (number, 1)
+            )
+            line[f"wins at {equal}"] = unsigned(interquartile_mean(wins), 2)
+            better = probability_of_improvement(gains, base)
+            line[f"better than `ppo` at {equal.split(',')[0]}"] = "" if number == 1 else unsigned(better, 2)
+        yield line
+
+
+def _scores(found: Found) -> list[npt.NDArray[np.float64]] | None:
+    """Wins, where 1 is the share by chance, and mean return of every run [seeds, 2, 2] of the game's own method and of
+    each from nothing: at the end, and in the learning curve after as many samples as the slowest run has learned from.
+    None where a method is missing."""
+    game, by = game_of(found["game"], **found["options"]), rows_by("method", found)
+    own = {method.name for method in variants_of(game)}
+    # A method that the game's own settings are has no row of its own.
+    runs = [by.get(name if name in own else FIRST, []) for name in (FIRST, *FROM_NOTHING)]
+    if any(len(rows) < 2 for rows in runs):
+        return None
+    samples, best = min(row["samples"] for rows in runs for row in rows), found["against"][0]
+
+    def scores(row: Found) -> list[list[float]]:
+        names, points = ("samples", "win_share", "mean_return"), row["curve"]["points"]
+        seen, *curve = np.array([[point[name] for name in names] for point in points]).T
+        played = [row["against"][best]["win_share"]["mean"], value(row, best).mean]
+        return [played, [float(np.interp(samples, seen, one)) for one in curve]]
+
+    return [np.array([scores(row) for row in rows]) * (game.num_sides, 1) for rows in runs]
 
 
 class Comparison(
     Kept,
     kind="methods",
     heading="Methods of training",
-    tables={"methods": _methods, "methods_means": _means, "beginnings": _beginnings, "learned": _learned},
+    tables={"methods": _methods, "methods_means": _means, "beginnings": _beginnings, "methods_summary": _summary},
 ):
     """Training methods beside each other."""
 
@@ -205,7 +240,7 @@ class Comparison(
             )
         return said
 
-    brief = frozenset({"learned"})
+    brief = frozenset({"methods_summary"})
 
     @classmethod
     def summary(cls, files: Files) -> Dots:
@@ -232,8 +267,7 @@ class Comparison(
                     if bot in row["against"]
                     for gain in [value(row, bot)]
                 ]
-                spent = f"{found['processor_seconds']:g} s of processor time each"
-                about = f"{spent}, {found['deals']:,} deals; 95 % intervals."
+                about = f"{found['processor_seconds']:g} s of processor time each, {found['deals']:,} deals; 95 %."
                 alone = any("lead" in row["against"].get(bot, ()) for row in found["rows"])
                 unit = f"mean return less that of {bot}" if alone else "mean return"
                 yield dots(f"{title(found)}: methods of training, against {bot}", about, unit, rows, EVEN)
@@ -256,19 +290,16 @@ def variants_of(game: Game) -> list[Method]:
     """Return the training methods worth comparing for a game, its own first; then the untrained players."""
     config = config_rules.load(game)
     names = config.run.phases.names
-    found = [Method(FIRST, {})]
-    if names != ["ppo"]:
-        found.append(Method("ppo", {"run.phases": "ppo"}))
+    own = names[0] if len(names) == 1 and (names != ["rollouts"] or config.rollouts.base == SELF) else ""
+    found = [Method(FIRST, {}), *(Method(*one) for one in FROM_NOTHING.items() if one[0] != own)]
     if "rollouts" in names and config.rollouts.base != SELF:
         plain = [learned for learned in (Learned.ADVANTAGES, Learned.IMITATION) if learned != config.rollouts.learned]
         found += [Method(one.name.lower(), {"rollouts.learned": one.name.lower()}) for one in plain]
-    if names != ["rollouts"] or config.rollouts.base != SELF:
-        found.append(Method("rollouts", _FROM_NOTHING))
     if "plans" in names:
         plans_of(game)
         found.append(Method("plans", {}, "plans"))
     if game.bots:
-        best = plan_of(game).against
+        best = publications(game)[0].against
         found.append(Method(best, {}, best))
     return found
 
@@ -281,16 +312,11 @@ def opponents(plan: Publication) -> list[str]:
     return list(dict.fromkeys([plan.against, others]))
 
 
-def plan_of(game: Game) -> Publication:
-    """Return how the game is measured."""
-    return publications(game)[0]
-
-
 @study(
     "compare",
     Comparison,
     GAME,
-    count("--seeds num_seeds", 3, "Runs of each method.", 1, MOST_SEEDS),
+    count("--seeds num_seeds", 3, "Runs of each method.", 1, 100),
     seconds("--processor-seconds", 120.0),
     words("--methods", "", "Some of the methods, with commas; by default all that the game has."),
     click.option("--runs", type=FOLDER, default=RUNS, show_default=True, help="Their folder."),
@@ -320,7 +346,7 @@ def compare(
     if unknown:
         raise InvalidValue(f"{game.name} is not trained by {unknown[0]!r}; there are: {', '.join(there)}.")
     chosen = [method for name, method in there.items() if name in methods or not methods]
-    plan, stamp = plan_of(game), {name: about[name] for name in ("commit", "sources", "date")}
+    plan, stamp = publications(game)[0], {name: about[name] for name in ("commit", "sources", "date")}
     about = {
         **about,
         "seed": publication.seed(),

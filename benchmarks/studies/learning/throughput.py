@@ -3,11 +3,10 @@ thread and on more, and for plain Stable-Baselines3. All take turns in one proce
 affects them alike.
 
 The first step of a phase gives the same weights on any number of threads, which is checked here, too. From the times on
-one thread and on most follows the share of the work that is serial, and with it what more cores can give (Amdahl
-1967). `sb3` is what a user writes first: `sb3_contrib.MaskablePPO("MlpPolicy",
-env)` with every default, over a `DummyVecEnv` of eight one-seat Gymnasium environments of this library, with random
-opponents, the cheapest. A turn is a number of whole steps (rollout and update) that takes about as long for all; the
-order alternates, and medians are compared.
+one thread and on most follows the share of the work that is serial, and with it what more cores can give (Amdahl 1967).
+`sb3` is what a user writes first: `sb3_contrib.MaskablePPO("MlpPolicy", env)` with every default, over a `DummyVecEnv`
+of eight one-seat Gymnasium environments of this library, with random opponents, the cheapest. A turn is a number of
+whole steps (rollout and update) that takes about as long for all; the order alternates, and medians are compared.
 """
 
 from __future__ import annotations
@@ -59,8 +58,6 @@ class Turn(NamedTuple):
 
     counts: Counts
     seconds: float
-    processor: float
-    """Processor time, of all threads."""
 
 
 def _throughput(files: Files) -> Iterator[Line]:
@@ -146,7 +143,7 @@ def throughput(
         "config": config.as_dict(),
         "torch": torch.__version__,
         "rows": [
-            {"phase": name, "threads": number, **_summary(taken)}
+            {"phase": name, "threads": number, "per_second": _rates(taken)}
             | {"precision": getattr(trainers[name, number], "precision", None), **_scaling(turns, name, number)}
             for (name, number), taken in turns.items()
         ],
@@ -207,23 +204,18 @@ def _alternate(
     turns: dict[tuple[str, int], list[Turn]] = {name: [] for name in trainers}
     for turn in range(_TURNS):
         for name, trainer in list(trainers.items())[:: 1 if turn % 2 == 0 else -1]:
-            before, wall, processor = Counts(trainer.counts()), time.perf_counter(), time.process_time()
-            while not (counts := Counts(trainer.counts()) - before) or time.perf_counter() - wall < length:
+            before, began = Counts(trainer.counts()), time.perf_counter()
+            while not (counts := Counts(trainer.counts()) - before) or time.perf_counter() - began < length:
                 trainer.step()
-            turns[name].append(Turn(counts, time.perf_counter() - wall, time.process_time() - processor))
+            turns[name].append(Turn(counts, time.perf_counter() - began))
         progress(turn + 1, _TURNS, "")
     return turns
 
 
-def _summary(turns: list[Turn]) -> dict[str, Any]:
-    """Medians over the turns of everything that was done."""
+def _rates(turns: list[Turn]) -> dict[str, float]:
+    """How much of each was done a second, as medians over the turns."""
     done = [name for name in COUNTED if any(turn.counts[name] for turn in turns)]
-    return {
-        "per_second": {name: statistics.median(turn.counts[name] / turn.seconds for turn in turns) for name in done},
-        "per_cpu_second": {
-            name: statistics.median(turn.counts[name] / turn.processor for turn in turns) for name in done
-        },
-    }
+    return {name: statistics.median(turn.counts[name] / turn.seconds for turn in turns) for name in done}
 
 
 def _scaling(turns: Mapping[tuple[str, int], list[Turn]], name: str, threads: int) -> dict[str, Any]:

@@ -58,8 +58,6 @@ _BESIDE = """
 def choose(mask):
     return mask.shape[1] - 1 - mask[:, ::-1].argmax(1)
 """
-
-
 _CORES = 64
 """The cores of a machine."""
 
@@ -165,13 +163,9 @@ class Nodes:
         self._others.append(self._local.add_node(num_cpus=1, object_store_memory=_MEMORY))
         return self._others[-1]
 
-    def kill(self) -> None:
+    def kill(self, which: int = 0) -> None:
         """End one at once, as a machine dies."""
-        self._local.remove_node(self._others.pop(0), allow_graceful=False)
-
-    def remove(self) -> None:
-        """End the last one."""
-        self._local.remove_node(self._others.pop(), allow_graceful=False)
+        self._local.remove_node(self._others.pop(which), allow_graceful=False)
 
     def close(self) -> None:
         """End them all."""
@@ -227,8 +221,7 @@ def cluster_check(*, progress: Progress = quiet) -> Found:
 
 def _same(nodes: Nodes, run: Callable[[str | None], Any]) -> bool:
     """Whether a call gives the same on the nodes and here."""
-    there, here = (_without_times(run(cluster)) for cluster in (nodes.address, None))
-    return there == here
+    return _without_times(run(nodes.address)) == _without_times(run(None))
 
 
 def _without_times(report: Any) -> dict[str, Any]:
@@ -237,18 +230,12 @@ def _without_times(report: Any) -> dict[str, Any]:
     return {name: value for name, value in report.to_json().items() if name not in left_out}
 
 
-def _kill_once(left: list[Callable[[], None]]) -> None:
-    """Kill the node that is left to be killed."""
-    if left:
-        left.pop()()
-
-
 def _evaluated(nodes: Nodes, folder: Path) -> bool:
     left = [nodes.kill]
 
     def killing(done: int, planned: int) -> None:
-        if done:
-            _kill_once(left)
+        if done and left:
+            left.pop()()
 
     there = evaluate(_GAME, _AGENTS, deals=_DEALS, cluster=nodes.address, progress=killing)
     nodes.add()
@@ -299,7 +286,7 @@ def _rolled_out(nodes: Nodes, folder: Path) -> bool:
     for name, cluster in (("there", nodes.address), ("here", None)):
         run = train(
             _TAUGHT, out=folder / name, decisions=3_000_000, config_overrides=settings, cluster=cluster,
-            progress=lambda *given: _kill_once(left),
+            progress=lambda *given: left.pop()() if left else None,
         )  # fmt: skip
         found.append((run.policy / "policy.safetensors").read_bytes())
     nodes.add()
@@ -321,7 +308,7 @@ def _refused(nodes: Nodes, folder: Path) -> bool:
         return "has other code" in str(error) and "the digest of its source files" in str(error)
     finally:
         with suppress(Exception):
-            nodes.remove()
+            nodes.kill(-1)
     return False
 
 

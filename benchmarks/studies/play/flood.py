@@ -86,8 +86,6 @@ def flood(clicks: int) -> dict[str, Any]:
         f"{HALF_OPEN:,} heads half sent; answered within {SLOWEST} s",
         "times": len(times),
         "held": held,
-        "slowest_s": round(max(times, default=0.0), 4),
-        "median_s": round(sorted(times)[len(times) // 2], 4) if times else None,
         "trouble": sorted(set(trouble)),
     }
 

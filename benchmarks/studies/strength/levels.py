@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import click
 import numpy as np
 from scipy.optimize import brentq
 
@@ -85,11 +84,10 @@ class Levels(Kept, kind="levels", heading="Levels", tables={"levels": _rows, "le
     Levels,
     GAMES,
     count("--deals", 2_000, "Deals of each pair, in every seating.", 2),
-    click.option("--top", default="", help="A search that is to be the top level, if it is a step above the policy."),
     threads_option,
     file="levels_{game}",
 )
-def levels(game: Game, deals: int = 2_000, top: str = "", *, num_threads: int = 1, progress: Progress = quiet) -> Row:
+def levels(game: Game, deals: int = 2_000, *, num_threads: int = 1, progress: Progress = quiet) -> Row:
     """Find the levels of each of GAMES, write them to its folder, and measure each against the one below.
 
     Raises ValueError for a game in which nobody plays against anybody.
@@ -111,8 +109,6 @@ def levels(game: Game, deals: int = 2_000, top: str = "", *, num_threads: int = 
         return 0.0 if alike else elo(player(best, above), player(best, below), game, *tried, num_threads).mean
 
     found: list[dict[str, Any]] = [{"agent": best, "random": share} for share in reversed(shares_of(gain))]
-    if top:
-        found = [*found[-MOST + 1 :], {"agent": top, "random": 0.0}]
     if len(found) > 1:
         data = json.dumps({"kind": "levels", "levels": found}, indent=1) + "\n"
         durable.write_file(game.type.folder / FILE, data.encode())

@@ -18,7 +18,7 @@ from backalley.envs.core.engine.time_step import layout_of
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.testing.play import random_actions
-from tests.common.cases import BY_NAME, GAMES
+from tests.common.cases import BY_NAME, GAMES, TWO_QUICK
 
 SIZE = 6
 SEVERAL = backalley.game("missouri_city")  # of two seats
@@ -138,7 +138,8 @@ def test_what_is_written_to_a_buffer_decides_nothing(game: Game) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"num_threads": 2}, {"delayed_rewards": True}, {"events": True}], ids=str)
-@BY_NAME
+@TWO_QUICK
+@pytest.mark.sampled
 def test_buffers_take_turns(game: Game, settings: dict[str, Any]) -> None:
     """The tables play on as they would, and each step is left as it was in the memory that it was written to."""
     first, second = arrays_of(game, np.empty), arrays_of(game, np.empty)

@@ -14,7 +14,7 @@ from backalley.envs.core.api.walker import Nodes, Walker
 from backalley.envs.core.game.game import Game
 from backalley.examples.kuhn import GAME as KUHN
 from backalley.examples.leduc import GAME as LEDUC
-from tests.common.cases import BY_NAME
+from tests.common.cases import TWO_QUICK
 
 SMALL = pytest.mark.parametrize(
     "game",
@@ -29,7 +29,8 @@ def drawn(mask: npt.NDArray[np.int8], random: np.random.Generator) -> npt.NDArra
     return chosen
 
 
-@BY_NAME
+@TWO_QUICK
+@pytest.mark.sampled
 def test_nodes_are_played_as_tables_are(game: Game) -> None:
     """The same seeds and actions give the same masks, observations, rewards, ends and states; a node that is played on
     stays as it is."""

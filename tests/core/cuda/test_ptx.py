@@ -37,6 +37,7 @@ def test_a_small_game_is_compiled(kernel: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["step_each", "observe_each", "determinize_each"])
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+@pytest.mark.sampled
 def test_every_game_is_compiled(game: Game, kernel: str) -> None:
     """The step kernel holds dealing, legal actions and the observation too."""
     check(game, kernel)

@@ -41,6 +41,7 @@ def test_a_small_game_is_the_same_on_a_device() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", WHOLE)
+@pytest.mark.sampled
 def test_whole_episodes_are_the_same_on_a_device(game: str) -> None:
     beside("same", game, *map(str, WHOLE[game]))
 
