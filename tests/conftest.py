@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from pathlib import Path
 from zlib import crc32
 
@@ -15,7 +14,7 @@ os.environ.setdefault("BACKALLEY_COMPILE", "now")
 from backalley.benchmarks.speed import alone
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game import catalogue
-from tests.common.cases import ONLY
+from tests.common.cases import GAMES, ONLY
 from tests.common.uncompiled import Beside
 
 BESIDE = pytest.StashKey[Beside]()
@@ -26,19 +25,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The slow cases of a test marked `sampled` are played for a third of the games, which third depends on its name.
-    All are played where nothing is compiled, and those that are asked for by name."""
+    """The slow cases of a test marked `sampled` are played for a third of the games: for the same in all files of a
+    folder, so that they share machine code. All are played where nothing is compiled, and those that are asked for by
+    name."""
     if not COMPILED or ONLY or config.getoption("every_game") or any("::" in arg for arg in config.args):
         return
-    slow = defaultdict[str, list[pytest.Item]](list)
-    for item in items:
-        if item.get_closest_marker("slow") and item.get_closest_marker("sampled"):
-            slow[item.nodeid.partition("[")[0]].append(item)
-    left_out = [
-        item for name, found in slow.items() for place, item in enumerate(found, crc32(name.encode())) if place % 3
-    ]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in {*left_out}]
+    left_out = {
+        item
+        for item in items
+        if item.get_closest_marker("slow") and item.get_closest_marker("sampled") and not _in_third(item)
+    }
+    config.hook.pytest_deselected(items=[*left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _in_third(item: pytest.Item) -> bool:
+    place = next((place for place, game in enumerate(GAMES) if game.name in item.name), 0)
+    return (place + crc32(item.path.parent.name.encode())) % 3 == 0
 
 
 @pytest.fixture(autouse=True)

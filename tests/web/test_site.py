@@ -39,13 +39,18 @@ compared, too."""
 NODE = shutil.which("node")
 
 
-def built(folder: Path, *games: str) -> Path:
-    return build(folder, games).folder
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[pytest.mark.slow] * (name != "missouri_city")) for name in game_names()],
+)
+def game(request: pytest.FixtureRequest) -> Game:
+    """The one game of a site: to export all would take minutes of one process."""
+    return game_of(request.param)
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("site"))
+def site(game: Game, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("site"), [game.name]).folder
 
 
 @pytest.fixture(scope="module")
@@ -181,29 +186,27 @@ def compare(folder: Path, game: Game, seeds: range, drawn: int) -> None:
 
 
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
-def test_a_game_is_pythons(tmp_path: Path) -> None:
-    compare(built(tmp_path, "missouri_city"), game_of("missouri_city"), range(3), 3)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
-@pytest.mark.parametrize("name", game_names())
-def test_a_thousand_games_are_pythons(site: Path, name: str) -> None:
-    compare(site, game_of(name), range(GAMES.get(name, SHORT)), DRAWN)
+@pytest.mark.sampled
+def test_a_thousand_games_are_pythons(site: Path, game: Game) -> None:
+    compare(site, game, range(GAMES.get(game.name, SHORT)), DRAWN)
 
 
 # In a browser ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", game_names())
-def test_a_whole_game_without_a_server(chromium: Any, address: str, name: str) -> None:
-    number = game_names().index(name)
+@pytest.mark.sampled
+def test_a_whole_game_without_a_server(chromium: Any, address: str, game: Game) -> None:
+    number, large = game_names().index(game.name), game.name in LARGE
     with page_at(chromium, address, PHONE if number % 3 else WIDE, "dark" if number % 2 else "light") as page:
-        page.get_by_role("button", name=game_of(name).title).first.click()
+        page.get_by_role("button", name=game.title).first.click()
+        chairs = page.locator("form select")
+        assert ("policy" in chairs.last.locator("option").evaluate_all("all => all.map((one) => one.value)")) != large
+        assert ("Trained: has learned" in chairs.last.inner_text()) != large
+        assert ("Its trained player is too large" in page.locator("form").inner_text()) == large
         page.locator("form button.main").click()
         page.wait_for_selector(".picture svg")
-        if game_of(name).num_seats > 1:
+        if game.num_seats > 1:
             look = (
                 f"ask('/api/tables/{page.url.rpartition('=')[2]}?seat=1&theme=light&width=960').then((one) => one.seat)"
             )
@@ -218,6 +221,7 @@ def test_a_whole_game_without_a_server(chromium: Any, address: str, name: str) -
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("game", ["pitch"], indirect=True)
 def test_seats_hints_and_tables_that_are_kept(chromium: Any, address: str) -> None:
     with page_at(chromium, f"{address}#new=pitch", WIDE) as page:
         page.locator("form select").nth(2).select_option("me")
@@ -237,28 +241,17 @@ def test_seats_hints_and_tables_that_are_kept(chromium: Any, address: str) -> No
 
 
 @pytest.mark.slow
-def test_the_trained_player_is_offered_by_its_name(chromium: Any, address: str) -> None:
-    for name in game_names():
-        with page_at(chromium, f"{address}#new={name}", WIDE) as page:
-            page.wait_for_selector("form")
-            chairs = page.locator("form select")
-            assert ("policy" in chairs.last.locator("option").evaluate_all("all => all.map((one) => one.value)")) == (
-                name not in LARGE
-            )
-            assert ("Trained: has learned" in chairs.last.inner_text()) == (name not in LARGE)
-            assert ("Its trained player is too large" in page.locator("form").inner_text()) == (name in LARGE)
-
-
-@pytest.mark.slow
+@pytest.mark.parametrize("game", ["missouri_city"], indirect=True)
 def test_a_file_opens_without_a_web_host(chromium: Any, site: Path) -> None:
-    with page_at(chromium, f"{(site / 'index.html').as_uri()}?pace=0#new=backhand", WIDE) as page:
+    with page_at(chromium, f"{(site / 'index.html').as_uri()}?pace=0#new=missouri_city", WIDE) as page:
         page.locator("form button.main").click()
         assert take_turns(page, by_mouse) > 0
 
 
-@pytest.mark.slow
-def test_it_is_small(site: Path) -> None:
-    sizes = {file.relative_to(site).as_posix(): file.stat().st_size for file in site.rglob("*") if file.is_file()}
-    assert sum(sizes.values()) < 20_000_000
+@pytest.mark.sampled
+def test_it_is_small(site: Path, game: Game) -> None:
+    """All nine games together stay under 20 MB."""
+    sizes = {file.name: file.stat().st_size for file in site.rglob("*") if file.is_file()}
     assert all(size < 1_000_000 for size in sizes.values())
-    assert [name for name in game_names() if not offers_policy(site, name)] == list(LARGE)
+    assert sum(sizes.values()) < 3_000_000
+    assert offers_policy(site, game.name) == (game.name not in LARGE)

@@ -156,6 +156,7 @@ def by_keyboard(page: Any, turn: int) -> None:
 
 
 @pytest.mark.parametrize("game", SHORT)
+@pytest.mark.sampled
 def test_a_whole_game(chromium: Any, served: Served, pictures: Path, game: str) -> None:
     number = list(SHORT).index(game)
     page = dealt(chromium, served, game, PHONE if number % 3 else WIDE, "dark" if number % 2 else "light")
