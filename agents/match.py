@@ -220,7 +220,10 @@ class Match:
         self.compiled = None not in kernels and all(len(cast) <= 2 for cast, _ in groups)
         self._parts: list[_Part] = []
         if self.compiled:
-            self._parts = [(cast[0], cast[-1], np.array(numbers)) for cast, numbers in groups]
+            # Sorted, so that a pair has the same machine code whoever is named first.
+            names = [getattr(kernel, "__qualname__", "") for kernel in kernels]
+            orders = [(sorted(cast, key=names.__getitem__), numbers) for cast, numbers in groups]
+            self._parts = [(order[0], order[-1], np.array(numbers)) for order, numbers in orders]
         self._single = [BatchEnv(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
         """The one table of each thread, where agents are compiled."""
         self._given = [table.for_kernels() for table in self._single]

@@ -391,6 +391,15 @@ def test_kernels_too() -> None:
         play_out(tables, [agent], np.zeros((2, 2), np.int64), np.zeros(2, np.uint64))
 
 
+def test_a_pair_is_compiled_once_whoever_is_named_first() -> None:
+    pair, seats, found = [BotAgent(GAME), RandomAgent()], np.array([[0, 1], [1, 0]]), []
+    for agents, seatings in ((pair, seats), (pair[::-1], 1 - seats)):
+        match = Match(GAME, agents, seatings)
+        returns, _ = match.play(np.arange(30, dtype=np.uint64), np.zeros((30, 2), np.uint64))
+        found.append((match._batch_kernel_of(match._parts[0]), returns.tolist()))
+    assert found[0] == found[1]
+
+
 def test_bots_see_the_table_and_not_what_a_caller_wrote() -> None:
     """A batch's observations may be written to; who plays on from there is shown them again."""
     bot, returns = BotAgent(GAME), []

@@ -53,6 +53,7 @@ def test_the_learning_curve_beside_it_is_of_its_run(game: Game, one: Pretrained)
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @EACH
 def test_it_plays_under_all_options_it_serves(game: Game, one: Pretrained) -> None:
     """Each value with its own others, and all pairs of options together."""

@@ -196,12 +196,12 @@ def _summary(files: Files) -> Iterator[Line]:
 def _scores(found: Found) -> list[npt.NDArray[np.float64]] | None:
     """Wins, where 1 is the share by chance, and mean return of every run [seeds, 2, 2] of the game's own method and of
     each from nothing: at the end, and in the learning curve after as many samples as the slowest run has learned from.
-    None where a method is missing."""
+    None where a method is missing, and where each plays alone, so that nobody wins against anybody."""
     game, by = game_of(found["game"], **found["options"]), rows_by("method", found)
     own = {method.name for method in variants_of(game)}
     # A method that the game's own settings are has no row of its own.
     runs = [by.get(name if name in own else FIRST, []) for name in (FIRST, *FROM_NOTHING)]
-    if any(len(rows) < 2 for rows in runs):
+    if game.num_sides == 1 or any(len(rows) < 2 for rows in runs):
         return None
     samples, best = min(row["samples"] for rows in runs for row in rows), found["against"][0]
 

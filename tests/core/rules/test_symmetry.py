@@ -138,12 +138,14 @@ def notice(game: Game, permuted: Sequence[Symmetry], seeds: Sequence[int]) -> di
 
 
 @pytest.mark.parametrize("game", SUITED_CASES)
+@pytest.mark.sampled
 def test_games_that_differ_by_the_names_of_suits_go_on_alike(game: Game) -> None:
     """Legal actions, turns, rewards and what every seat sees."""
     assert notice(game, game.symmetries, (0, 1)) == {}
 
 
 @pytest.mark.parametrize("game", SUITED_CASES)
+@pytest.mark.sampled
 def test_the_renamings_are_a_group(game: Game) -> None:
     """All different, and two after one another are a third."""
     found = {tuple(np.concatenate(one).tolist()) for one in game.symmetries}
