@@ -185,18 +185,18 @@ _Part = tuple[int, int, npt.NDArray[np.int64]]
 """An agent's number, that of any other, and the seatings with no third agent."""
 
 
-def _groups(seatings: npt.NDArray[np.int64]) -> list[tuple[list[int], list[int]]]:
-    """The seatings [R, N] in groups that have no more than two different agents, where that is possible: agents and
-    numbers of seatings of each."""
+def _groups(seatings: npt.NDArray[np.int64], names: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+    """The seatings [R, N] in groups that have no more than two different agents, where that is possible: agents, in the
+    order of their kernels' names, and numbers of seatings. So a pair is compiled once, whoever is named first."""
     groups: list[tuple[list[int], list[int]]] = []
     for number, row in enumerate(seatings.tolist()):
         for cast, numbers in groups:
             if len({*cast, *row}) <= 2:
-                cast[:] = sorted({*cast, *row})
+                cast[:] = sorted({*cast, *row}, key=names.__getitem__)
                 numbers.append(number)
                 break
         else:
-            groups.append((sorted(set(row)), [number]))
+            groups.append((sorted(set(row), key=names.__getitem__), [number]))
     return groups
 
 
@@ -215,15 +215,12 @@ class Match:
         self.seatings = np.ascontiguousarray(seatings, np.int64)
         self._workers = Workers(max(1, num_threads), _FEWEST_DEALS)
         self.num_threads = self._workers.num_threads
-        groups = _groups(self.seatings)
         kernels = [getattr(agent, "kernel", None) for agent in agents]
+        groups = _groups(self.seatings, [getattr(kernel, "__qualname__", "") for kernel in kernels])
         self.compiled = None not in kernels and all(len(cast) <= 2 for cast, _ in groups)
         self._parts: list[_Part] = []
         if self.compiled:
-            # Sorted, so that a pair has the same machine code whoever is named first.
-            names = [getattr(kernel, "__qualname__", "") for kernel in kernels]
-            orders = [(sorted(cast, key=names.__getitem__), numbers) for cast, numbers in groups]
-            self._parts = [(order[0], order[-1], np.array(numbers)) for order, numbers in orders]
+            self._parts = [(cast[0], cast[-1], np.array(numbers)) for cast, numbers in groups]
         self._single = [BatchEnv(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
         """The one table of each thread, where agents are compiled."""
         self._given = [table.for_kernels() for table in self._single]

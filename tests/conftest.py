@@ -21,25 +21,27 @@ BESIDE = pytest.StashKey[Beside]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--every-game", action="store_true", help="play tests marked sampled for every game")
+    parser.addoption("--release", action="store_true", help="play the tests that are left out or sampled, too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The slow cases of a test marked `sampled` are played for a third of the games: for the same in all files of a
-    folder, so that they share machine code. All are played where nothing is compiled, and those that are asked for by
-    name."""
-    if not COMPILED or ONLY or config.getoption("every_game") or any("::" in arg for arg in config.args):
+    """Tests marked `release` are left out, and of those marked `sampled` two thirds of the slow cases. All are played
+    with `--release`, where nothing is compiled, and where a test is asked for by name."""
+    if not COMPILED or ONLY or config.getoption("release") or any("::" in arg for arg in config.args):
         return
-    left_out = {
-        item
-        for item in items
-        if item.get_closest_marker("slow") and item.get_closest_marker("sampled") and not _in_third(item)
-    }
+    left_out = {item for item in items if item.get_closest_marker("release") or not _in_sample(item)}
     config.hook.pytest_deselected(items=[*left_out])
     items[:] = [item for item in items if item not in left_out]
 
 
-def _in_third(item: pytest.Item) -> bool:
+def _in_sample(item: pytest.Item) -> bool:
+    """By default a third of the games is played, the same in all files of a folder, so that they share machine code;
+    with `by="case"` a third of the cases."""
+    sampled = item.get_closest_marker("sampled")
+    if sampled is None or item.get_closest_marker("slow") is None:
+        return True
+    if sampled.kwargs.get("by") == "case":
+        return crc32(item.name.encode()) % 3 == 0
     place = next((place for place, game in enumerate(GAMES) if game.name in item.name), 0)
     return (place + crc32(item.nodeid.partition("::")[0].rpartition("/")[0].encode())) % 3 == 0
 

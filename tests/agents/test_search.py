@@ -204,6 +204,7 @@ def test_a_rollout_is_what_the_bot_plays_for_everybody() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["mc:20", "search:48"])
+@pytest.mark.release
 def test_search_beats_the_bot_it_plays_on_with(spec: str) -> None:
     game = game_of("killer_bridge", length="single", hand_size=6)
     found = evaluate(game, [agent(spec, game), agent("bot", game)], deals=300, num_threads=2)

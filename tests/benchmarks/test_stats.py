@@ -285,6 +285,7 @@ def test_the_probability_of_improvement() -> None:
     assert swapped.mean == pytest.approx(1 - found.mean)
 
 
+@pytest.mark.release
 def test_the_interval_of_runs_covers() -> None:
     """Eight runs on three tasks of normal scores: 95 % of intervals hold the mean, give or take."""
     random = np.random.default_rng(0)

@@ -176,6 +176,7 @@ def test_a_seat_that_is_favoured_is_found() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_counting_is_worth_what_half_packs_show() -> None:
     """The estimate's deviation is that of exact gains on a tie over random half packs; the rest is by hand."""
     (*_, tie), random = odds.edges(game := backalley.game("baccarat", mode="punto_banco")), np.random.default_rng(1)

@@ -107,6 +107,7 @@ def test_the_command_writes_a_page_and_json(files: list[Path], tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_planted_blunders_of_twice_the_noise_are_found() -> None:
     """95 of 100 that lose two to three times the noise of a review; the best action is accused in 5 of 100."""
     found = planted(GAME, 100, seed=3)

@@ -135,7 +135,7 @@ ORDER: list[tuple[str, dict[str, Any], list[str], int]] = [
 ]
 """A game under some options, players from the weakest on, and the deals in which each beats the one before by three
 standard errors. At tables of more seats each plays alone against others of the other kind, in every
-seat. Pitch is played by the quick tests, too."""
+seat. Pitch is played by the quick tests; each order compiles a match of its own, so the others wait for a release."""
 
 
 @pytest.mark.skipif(not COMPILED, reason="thousands of games")
@@ -143,14 +143,13 @@ seat. Pitch is played by the quick tests, too."""
     ("game", "weaker", "stronger", "deals"),
     [
         pytest.param(
-            backalley.game(name, **given), *pair, deals, id=f"{name}[{label(given)}]-{'-'.join(pair)}", marks=slow
+            backalley.game(name, **given), *pair, deals, id=f"{name}[{label(given)}]-{'-'.join(pair)}", marks=late
         )
         for name, given, players, deals in ORDER
-        for slow in [[] if name == "pitch" and "teams" not in given else [pytest.mark.slow]]
+        for late in [[] if name == "pitch" and "teams" not in given else [pytest.mark.slow, pytest.mark.release]]
         for pair in itertools.pairwise(players)
     ],
 )
-@pytest.mark.sampled
 def test_the_better_player_wins(game: backalley.Game, weaker: str, stronger: str, deals: int) -> None:
     line_up = [backalley.agent("random" if one == "random" else f"bot:{one}", game) for one in (weaker, stronger)]
     difference = evaluate(game, line_up, deals=deals, seed=1).differences[0]

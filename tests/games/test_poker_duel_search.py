@@ -191,6 +191,7 @@ def test_an_opponent_is_taken_for_one_who_splits_as_the_bots_do() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_search_beats_the_strong_bot() -> None:
     """Played on by `greedy` it came to half of this."""
     found = evaluate(GAME, ["search:12", "bot:strong"], deals=200, num_threads=2)

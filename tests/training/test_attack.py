@@ -112,6 +112,7 @@ def test_a_table_is_for_small_games() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_an_equilibrium_gives_nothing(tmp_path: Path) -> None:
     found = attack(CHEMIN, "bot", decisions=300_000, deals=8000, out=tmp_path / "attack")
     assert found.agent == "bot:counter"

@@ -19,6 +19,7 @@ GAME = kuhn.GAME.bind()
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_kuhn_poker_is_nearly_solved(tmp_path: Path) -> None:
     """Self-play alone ends near equilibrium where entropy keeps it from cycling and the weights are averaged.
 
