@@ -35,8 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _in_sample(item: pytest.Item) -> bool:
-    """By default a third of the games is played, the same in all files of a folder, so that they share machine code;
-    with `by="case"` a third of the cases."""
+    """A third of the games, the same in all files of a folder, to share machine code; by "case", of the cases."""
     sampled = item.get_closest_marker("sampled")
     if sampled is None or item.get_closest_marker("slow") is None:
         return True

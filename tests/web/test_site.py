@@ -200,6 +200,7 @@ def test_a_whole_game_without_a_server(chromium: Any, address: str, game: Game) 
     number, large = game_names().index(game.name), game.name in LARGE
     with page_at(chromium, address, PHONE if number % 3 else WIDE, "dark" if number % 2 else "light") as page:
         page.get_by_role("button", name=game.title).first.click()
+        page.wait_for_selector("form select")
         chairs = page.locator("form select")
         assert ("policy" in chairs.last.locator("option").evaluate_all("all => all.map((one) => one.value)")) != large
         assert ("Trained: has learned" in chairs.last.inner_text()) != large
