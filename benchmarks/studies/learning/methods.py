@@ -96,8 +96,9 @@ def _line(found: Found, rows: Sequence[Found]) -> Line:
     line = {"method": f"`{rows[0]['method']}`", "seed": seed}
     for bot in found["against"]:
         if bot in rows[0]["against"]:
-            shares, gains = zip(*((_share(row, bot), value(row, bot)) for row in rows), strict=True)
-            line[f"wins against `{bot}`"] = f"{_spread(shares, 2, '')} %"
+            gains = [value(row, bot) for row in rows]
+            if "lead" not in rows[0]["against"][bot]:
+                line[f"wins against `{bot}`"] = f"{_spread([_share(row, bot) for row in rows], 2, '')} %"
             line[f"return against `{bot}`"] = _spread(gains, decimals(gains), "+")
     gated = [row["gate"]["passed"] for row in rows if "gate" in row]
     if gated:
@@ -170,10 +171,11 @@ def _beginnings(files: Files) -> str:
 
 
 def _shares(found: Found) -> dict[str, list[float]]:
-    """The shares of wins of every trained method against the best bot, one for each seed, in hundredths."""
-    methods = rows_by("method", found).items()
+    """Of every trained method the wins against the best bot, by seed, in hundredths; none where each plays alone."""
     best = found["against"][0]
-    return {name: [_share(row, best).mean for row in rows] for name, rows in methods if "training_seed" in rows[0]}
+    trained = {name: [row for row in rows if "training_seed" in row] for name, rows in rows_by("method", found).items()}
+    alone = any("lead" in row["against"].get(best, ()) for row in found["rows"])
+    return {name: [_share(row, best).mean for row in rows] for name, rows in trained.items() if rows and not alone}
 
 
 def _summary(files: Files) -> Iterator[Line]:
@@ -231,7 +233,8 @@ class Comparison(
             f"Each run had {' or '.join(budgets)} s of processor time, all cores together, and its policy played "
             f"{' or '.join(f'{number:,}' for number in deals)} deals against each bot, the same for all. ± is the "
             "95 % interval over deals; of a mean, the standard deviation of the seeds is in brackets. A difference "
-            "has the 95 % interval over seeds (Welch) and deals together, and is not significant where that holds 0."
+            "has the 95 % interval over seeds (Welch) and deals together, and is not significant where that holds 0. "
+            "In a game of one seat, the return is what the policy gains beyond the bot on the same decks."
         ]
         if any("gate" in row and not row["gate"]["passed"] for found in files for row in found["rows"]):
             said.append(
@@ -251,9 +254,7 @@ class Comparison(
             for name, wins in _shares(found).items()
         ]
         budgets = " or ".join(sorted({f"{found['processor_seconds']:g}" for found in files}, key=float))
-        about = (
-            f"Means over training seeds of {budgets} s of processor time each; lines reach from the worst to the best."
-        )
+        about = f"Means over training seeds of {budgets} s of processor time each; lines from the worst to the best."
         return dots("Methods of training: wins against the best bot", about, "wins, %", rows)
 
     @classmethod
