@@ -42,7 +42,7 @@ def _in_sample(item: pytest.Item) -> bool:
     if sampled.kwargs.get("by") == "case":
         return crc32(item.name.encode()) % 3 == 0
     place = next((place for place, game in enumerate(GAMES) if game.name in item.name), 0)
-    return (place + crc32(item.nodeid.partition("::")[0].rpartition("/")[0].encode())) % 3 == 0
+    return (place + len(item.nodeid.partition("::")[0].rpartition("/")[0])) % 3 == 0
 
 
 @pytest.fixture(autouse=True)
