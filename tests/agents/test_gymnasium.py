@@ -26,7 +26,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
-from tests.common.cases import BY_NAME, GAMES, TWO_QUICK
+from tests.common.cases import GAMES, TWO_QUICK
 
 HAND = game_of("missouri_city")
 
@@ -40,7 +40,6 @@ class First:
 
 @TWO_QUICK
 @pytest.mark.parametrize("given", [{}, {"observation": "dict", "dtype": "float32"}], ids=["flat", "dict"])
-@pytest.mark.sampled
 def test_gymnasiums_own_checker(game: Game, given: dict[str, Any]) -> None:
     """As it is. It draws an action before it deals, so illegal ones must not raise."""
     seat = "random" if game.num_seats > 1 else 0
@@ -72,7 +71,7 @@ def test_learners_that_know_no_masks() -> None:
     sb3.PPO("MlpPolicy", HAND.type.gymnasium_id, n_steps=16, batch_size=16, device="cpu")
 
 
-@BY_NAME
+@TWO_QUICK
 def test_a_batch_of_single_seats_equals_single_environments(game: Game) -> None:
     """Step by step, at the end of episodes too, in observations and in infos."""
     envs = gymnasium.make_vec(game.type.gymnasium_id, num_envs=3, opponent="bot")
@@ -107,7 +106,7 @@ def test_a_batch_of_single_seats_equals_single_environments(game: Game) -> None:
     envs.close()
 
 
-@BY_NAME
+@TWO_QUICK
 def test_the_end_of_an_episode(game: Game) -> None:
     """The mask is all ones, `info` says why it ended, and the table takes nothing more."""
     env = gymnasium.make(game.type.gymnasium_id, opponent="random", observation="dict")
@@ -166,7 +165,7 @@ def test_an_illegal_action_ends_the_episode_or_is_replaced(game: Game) -> None:
 MODES = ("raise", "terminate", "random")
 
 
-@BY_NAME
+@TWO_QUICK
 def test_drawn_actions_are_legal(game: Game) -> None:
     env = gymnasium.make(game.type.gymnasium_id, opponent="random")
     envs = gymnasium.make_vec(game.type.gymnasium_id, num_envs=4, opponent="random", observation="dict")
@@ -183,7 +182,7 @@ def test_drawn_actions_are_legal(game: Game) -> None:
     assert envs.metadata["autoreset_mode"] is envs.autoreset_mode is AutoresetMode.SAME_STEP  # type: ignore[attr-defined]
 
 
-@BY_NAME
+@TWO_QUICK
 def test_drawn_actions_are_legal_in_environments_that_gymnasium_puts_side_by_side(game: Game) -> None:
     """By the masks of their infos: the spaces of those are all that it knows of what is legal."""
     envs = gymnasium.make_vec(game.type.gymnasium_id, num_envs=3, vectorization_mode="sync", opponent="random")
@@ -194,7 +193,7 @@ def test_drawn_actions_are_legal_in_environments_that_gymnasium_puts_side_by_sid
         infos = envs.step(actions)[4]  # raises for an illegal one
 
 
-@BY_NAME
+@TWO_QUICK
 def test_tables_that_do_not_reset_themselves(game: Game) -> None:
     """Gymnasium's AutoresetMode.DISABLED: the tables of `reset_mask` begin again, the others stay as they ended."""
     given = {"num_envs": 3, "opponent": "random"}
@@ -292,7 +291,7 @@ def test_the_refusal_of_an_action_says_what_else_there_is(several: bool) -> None
     assert "on_illegal" not in str(env.step([-1, -1] if several else -1)[4]["illegal_action"])
 
 
-@BY_NAME
+@TWO_QUICK
 def test_numbers_of_another_type(game: Game) -> None:
     plain = gymnasium.make(game.type.gymnasium_id, opponent="bot")
     other = gymnasium.make(game.type.gymnasium_id, opponent="bot", observation="dict", dtype="float32")
@@ -358,7 +357,7 @@ def test_actions_and_resets_are_checked() -> None:
     env.step(np.array([np.flatnonzero(info["action_mask"])[0]]))
 
 
-@BY_NAME
+@TWO_QUICK
 def test_decks_are_dealt_as_in_the_aec_environment(game: Game) -> None:
     deck = [number % game.deck_size for number in range(game.cards_drawn)][::-1]
     options = {"decks": [deck], "start_outcome": game.num_start_outcomes - 1}
@@ -396,7 +395,6 @@ def play_alike(envs: list[GymnasiumVectorEnv], decks: list[list[int]]) -> None:
 
 @TWO_QUICK
 @pytest.mark.parametrize(("num_envs", "packs"), [(1, 0), (130, 0), (3, 2)])
-@pytest.mark.sampled
 def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, num_envs: int, packs: int) -> None:
     draw, opponent = np.random.default_rng(5), BotAgent(game) if game.bots else RandomAgent()
     decks = [draw.permutation(game.deck_size)[: game.cards_drawn].tolist() for _ in range(packs)]
@@ -412,7 +410,6 @@ def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, 
 
 @TWO_QUICK
 @pytest.mark.parametrize(("num_envs", "packs"), [(1, 0), (5, 1)])
-@pytest.mark.sampled
 def test_different_opponents_too(game: Game, num_envs: int, packs: int) -> None:
     """All compiled, every other one, and none."""
     best = BotAgent(game) if game.bots else RandomAgent()
@@ -505,7 +502,7 @@ def test_other_processes_play_with_bots_and_searches_in_the_seats() -> None:
     envs.close()
 
 
-@BY_NAME
+@TWO_QUICK
 def test_environments_say_what_they_are(game: Game) -> None:
     env = GymnasiumEnv(game, opponent="random", render_mode="ansi", on_illegal="random")
     said = f"GymnasiumEnv({game!r}, seat=0, opponent='random', on_illegal='random', render_mode='ansi')"

@@ -31,10 +31,11 @@ for _name in ONLY.split(",") if ONLY else ():
 GAMES = [game(name) for name in (ONLY.split(",") if ONLY else game_names())]
 BY_NAME = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 QUICK = ("killer_bridge", "missouri_city")
+_LATE = [pytest.mark.slow, pytest.mark.sampled]
 TWO_QUICK = pytest.mark.parametrize(
-    "game", [pytest.param(one, marks=[pytest.mark.slow] * (one.name not in QUICK), id=one.name) for one in GAMES]
+    "game", [pytest.param(one, marks=[] if one.name in QUICK else _LATE, id=one.name) for one in GAMES]
 )
-"""For tests that compile what most others do not."""
+"""For tests that compile what most others do not: of the slow games a third is played by default."""
 
 
 def option_sets(game: Game, mixed: int = 4) -> list[dict[str, Any]]:

@@ -139,7 +139,6 @@ def test_what_is_written_to_a_buffer_decides_nothing(game: Game) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"num_threads": 2}, {"delayed_rewards": True}, {"events": True}], ids=str)
 @TWO_QUICK
-@pytest.mark.sampled
 def test_buffers_take_turns(game: Game, settings: dict[str, Any]) -> None:
     """The tables play on as they would, and each step is left as it was in the memory that it was written to."""
     first, second = arrays_of(game, np.empty), arrays_of(game, np.empty)

@@ -144,7 +144,6 @@ def test_a_determinized_state_follows_from_the_seats_knowledge_and_the_key_alone
 
 
 @TWO_QUICK
-@pytest.mark.sampled
 def test_the_number_of_threads_changes_no_byte(game: Game) -> None:
     runs = []
     for threads in (1, 3):

@@ -30,7 +30,6 @@ def drawn(mask: npt.NDArray[np.int8], random: np.random.Generator) -> npt.NDArra
 
 
 @TWO_QUICK
-@pytest.mark.sampled
 def test_nodes_are_played_as_tables_are(game: Game) -> None:
     """The same seeds and actions give the same masks, observations, rewards, ends and states; a node that is played on
     stays as it is."""
