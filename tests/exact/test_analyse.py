@@ -58,6 +58,7 @@ def solved() -> Callable[..., Solution]:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_backhand_gives_the_player_its_published_value(
     solved: Callable[..., Solution], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +80,7 @@ def test_backhand_gives_the_player_its_published_value(
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_card_that_nobody_knows_to_be_gone_changes_nothing(solved: Callable[..., Solution]) -> None:
     """Random play of backhand gains the same on average over the cards that may be gone; who knows which gains more."""
     game = backalley.game("backhand")
