@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 
@@ -35,14 +36,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _in_sample(item: pytest.Item) -> bool:
-    """A third of the games, the same in all files of a folder, to share machine code; by "case", of the cases."""
-    sampled = item.get_closest_marker("sampled")
-    if sampled is None or item.get_closest_marker("slow") is None:
+    """A third of the games, the same in all files of a folder, to share machine code."""
+    if not (item.get_closest_marker("sampled") and item.get_closest_marker("slow")):
         return True
-    if sampled.kwargs.get("by") == "case":
-        return crc32(item.name.encode()) % 3 == 0
     place = next((place for place, game in enumerate(GAMES) if game.name in item.name), 0)
     return (place + len(item.nodeid.partition("::")[0].rpartition("/")[0])) % 3 == 0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _the_compilers_objects_stay() -> Iterator[None]:
+    """Millions, which the garbage collector would look through again and again (*measured*: 6 % of the time)."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

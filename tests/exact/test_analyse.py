@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +11,12 @@ import pytest
 
 import backalley
 from backalley.agents.match import play_out
-from backalley.benchmarks.analyse import course, house, matches
+from backalley.benchmarks.analyse import course, matches
 from backalley.benchmarks.analyse import sweep as sweeps
 from backalley.benchmarks.analyse.analysis import Analysis, analyse_game
 from backalley.benchmarks.analyse.house import FairPay, counting, deviation
 from backalley.benchmarks.analyse.matches import deal_share, deals_to_tell, fairness
-from backalley.benchmarks.exact.exact import Solution, solve
+from backalley.benchmarks.exact.exact import solve
 from backalley.benchmarks.figures import results
 from backalley.benchmarks.matches.evaluate import line_up
 from backalley.benchmarks.matches.sample import LineUp, Sample, Series, deal_keys
@@ -51,19 +49,9 @@ def test_a_coin_that_is_tossed_by_the_deal_is_all_luck() -> None:
     assert deals_to_tell(coin + 0.28) == pytest.approx(101, abs=2)
 
 
-@pytest.fixture(scope="module")
-def solved() -> Callable[..., Solution]:
-    """`solve`, which remembers: a pack takes some seconds, and two tests need the same fourteen."""
-    return functools.cache(solve)
-
-
 @pytest.mark.slow
 @pytest.mark.release
-def test_backhand_gives_the_player_its_published_value(
-    solved: Callable[..., Solution], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(house, "solve", lambda game, num_threads, **given: solved(game, **given))
-    monkeypatch.setattr(house, "EDGES", (0.0,))
+def test_backhand_gives_the_player_its_published_value() -> None:
     found = analyse_game("backhand", ["random", "bot"], deals=200)
     gain, fair = found.value("gain of the house", "best"), found.value("a win pays, for an edge of 0%", "best")
     assert gain.exact
@@ -81,12 +69,12 @@ def test_backhand_gives_the_player_its_published_value(
 
 @pytest.mark.slow
 @pytest.mark.release
-def test_a_card_that_nobody_knows_to_be_gone_changes_nothing(solved: Callable[..., Solution]) -> None:
+def test_a_card_that_nobody_knows_to_be_gone_changes_nothing() -> None:
     """Random play of backhand gains the same on average over the cards that may be gone; who knows which gains more."""
-    game = backalley.game("backhand")
-    whole, less = solved(game), [solved(game, without=card) for card in range(13)]
-    assert np.mean([one.random_return for one in less]) == pytest.approx(whole.random_return, abs=1e-12)
-    assert np.mean([one.best_return for one in less]) > whole.best_return
+    whole = solve("backhand")
+    less = {card: solve("backhand", without=card) for card in range(13)}
+    assert np.mean([one.random_return for one in less.values()]) == pytest.approx(whole.random_return, abs=1e-12)
+    assert np.mean([one.best_return for one in less.values()]) > whole.best_return
     with pytest.raises(InvalidValue, match="without"):
         solve("backhand", without=52)
 

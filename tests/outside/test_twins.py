@@ -22,7 +22,6 @@ CHEMIN = partial(backalley.game, "baccarat", mode="chemin", decks="home")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", CASES)
-@pytest.mark.sampled(by="case")
 def test_under_every_option(game: Game) -> None:
     testing.check_twins(game, pairs=12, tries=60)
 

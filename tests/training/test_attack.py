@@ -92,6 +92,14 @@ def test_uniform_play_in_kuhn_poker_gives_nearly_all_that_it_gives_to_best_respo
         assert one.gain.mean > 0.9 * exact(KUHN), one.name
 
 
+@pytest.mark.slow
+@pytest.mark.release
+def test_uniform_play_in_leduc_poker_does_too(tmp_path: Path) -> None:
+    found = attack(LEDUC, "bot:random", attackers=["ppo"], decisions=1_500_000, deals=20_000, out=tmp_path / "attack")
+    assert found.gain.mean > 0.9 * exact(LEDUC)
+    assert found.gain.low < exact(LEDUC)
+
+
 @pytest.mark.parametrize(("game", "decisions"), [(KUHN, 40_000), (LEDUC, 200_000)], ids=["kuhn", "leduc"])
 def test_a_table_finds_nearly_all_of_it(game: Game, decisions: int, tmp_path: Path) -> None:
     """And it plays what it was shown: its policy is on disk as others are."""

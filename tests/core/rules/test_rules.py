@@ -19,10 +19,12 @@ from backalley.testing.files import check_case, check_playthrough
 from tests.common.cases import BY_NAME, CASES, GAMES, marks
 
 Check = Callable[[Game], str]
-SAMPLED = (testing.check_play, testing.check_redraws, testing.check_bots, testing.check_batch)
-UNDER_EVERY_OPTION = [
-    testing.check_events,  # what a seat is shown is checked under all options, always
-    *(pytest.param(check, marks=pytest.mark.sampled(by="case")) for check in SAMPLED),
+UNDER_EVERY_OPTION: list[Check] = [
+    testing.check_play,
+    testing.check_redraws,
+    testing.check_events,
+    testing.check_bots,
+    testing.check_batch,
 ]
 BY_DEFAULT = [
     testing.check_seeds,
