@@ -18,14 +18,14 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, report, show, table_names
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import bind, specialise, template, unbound
+from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import Kept, bind, call, in_machine_code, specialise, template
 from backalley.envs.core.game.threads import Workers
 
-from .base.agent import Agent, answer, name_of, read_events, view_of
+from .base.agent import Agent, Rows, answer, name_of, read_events, view_of
 from .base.keys import decision_key
 from .base.keys import table_names as names_of_tables
-from .base.rule_based import played_by, seen_by
+from .base.rule_based import address_of, played_by
 
 _MOST_TABLES = 8192
 """Tables in one batch of a match whose agents act through views."""
@@ -121,34 +121,29 @@ def advance(
         gained[rows] += time_step.reward[rows]
 
 
-ITS = OTHERS = ITS_VIEW = OTHERS_VIEW = unbound
-"""The two agents' kernels in `play_deals`, and their views of a table."""
-
-
 @template
 def play_deals(
-    one: int,
-    its: Any,
-    others: Any,
+    acts: npt.NDArray[np.int64],
+    by: npt.NDArray[np.int64],
     options: Any,
     batch: Batch,
     deck: Deck,
     start_outcomes: int,
     limit: int,
-    which: npt.NDArray[np.int64],
     seatings: npt.NDArray[np.int64],
     streams: npt.NDArray[np.uint64],
     keys: npt.NDArray[np.uint64],
     returns: npt.NDArray[np.float64],
     decisions: npt.NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Play deal after deal, in the seatings numbered `which`, on the one table of `batch`.
+    """Play deal after deal, in all seatings, on the one table of `batch`.
 
-    Agent `one` acts by the kernel ITS, any other by OTHERS; `its` and `others` are the kernels' first arguments. Return
-    (-1, 0), or the seating and the action where an agent chose an illegal action; the table stays as it was then.
+    `acts` has the address of each agent's `act_at`, `by` that of what it plays by. Return (-1, 0), or the seating and
+    the action where an agent chose an illegal action; the table stays as it was then.
     """
+    rows = Rows(batch.observation, batch.flat, batch.mask)
     for number in range(streams.shape[0]):
-        for seating in which:
+        for seating in range(seatings.shape[0]):
             batch.stream[0] = streams[number]
             begin(options, batch, start_outcomes, 0)
             deal_out(options, batch, deck, 0)
@@ -157,10 +152,8 @@ def play_deals(
             while not ended:
                 acting = int(batch.seat[0])
                 key = decision_key(keys[number, seating], acting, int(batch.own_decisions[0, acting]))
-                if seatings[seating, batch.seat[0]] == one:
-                    action = ITS(its, ITS_VIEW(batch, 0), batch.mask[0], key)
-                else:
-                    action = OTHERS(others, OTHERS_VIEW(batch, 0), batch.mask[0], key)
+                agent = seatings[seating, acting]
+                action = call(acts[agent], by[agent], rows, 0, key)
                 if action < 0 or action >= batch.mask.shape[1] or batch.mask[0, action] == 0:
                     return seating, action
                 apply(options, batch, 0, action)
@@ -174,38 +167,15 @@ def play_deals(
 
 
 @functools.cache
-def _batch_kernel(game: Game, *kernels: Callable[..., Any]) -> Callable[..., tuple[int, int]]:
-    """`play_deals` of one game for two agents' kernels and their views; the part it shares with the engine is compiled
-    and cached on disk once."""
-    own = dict(zip(("ITS", "OTHERS", "ITS_VIEW", "OTHERS_VIEW"), kernels, strict=True))
-    return specialise([play_deals], {**table_names(game.type), **own})["play_deals"]
-
-
-_Part = tuple[int, int, npt.NDArray[np.int64]]
-"""An agent's number, that of any other, and the seatings with no third agent."""
-
-
-def _groups(seatings: npt.NDArray[np.int64], names: Sequence[str]) -> list[tuple[list[int], list[int]]]:
-    """The seatings [R, N] in groups that have no more than two different agents, where that is possible: agents, in the
-    order of their kernels' names, and numbers of seatings. So a pair is compiled once, whoever is named first."""
-    groups: list[tuple[list[int], list[int]]] = []
-    for number, row in enumerate(seatings.tolist()):
-        for cast, numbers in groups:
-            if len({*cast, *row}) <= 2:
-                cast[:] = sorted({*cast, *row}, key=names.__getitem__)
-                numbers.append(number)
-                break
-        else:
-            groups.append((sorted(set(row), key=names.__getitem__), [number]))
-    return groups
+def _play_deals(game: GameType) -> Callable[..., tuple[int, int]]:
+    return specialise([play_deals], table_names(game))["play_deals"]
 
 
 class Match:
     """Agents at one game's table: whole episodes, each deal in each of R seatings.
 
     `seatings` [R, N] says which agent (an index of `agents`) plays which seat. `compiled` says whether episodes run
-    entirely in machine code: each agent then has a `kernel` (see `rule_based.KernelAgent`), and no seating has more
-    than two different agents.
+    entirely in machine code: each agent then has a `kernel` (see `rule_based.KernelAgent`).
     """
 
     def __init__(
@@ -215,41 +185,27 @@ class Match:
         self.seatings = np.ascontiguousarray(seatings, np.int64)
         self._workers = Workers(max(1, num_threads), _FEWEST_DEALS)
         self.num_threads = self._workers.num_threads
-        kernels = [getattr(agent, "kernel", None) for agent in agents]
-        groups = _groups(self.seatings, [getattr(kernel, "__qualname__", "") for kernel in kernels])
-        self.compiled = None not in kernels and all(len(cast) <= 2 for cast, _ in groups)
-        self._parts: list[_Part] = []
-        if self.compiled:
-            self._parts = [(cast[0], cast[-1], np.array(numbers)) for cast, numbers in groups]
+        self.compiled = in_machine_code() and all(getattr(agent, "kernel", None) is not None for agent in agents)
         self._single = [BatchEnv(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
         """The one table of each thread, where agents are compiled."""
-        self._given = [table.for_kernels() for table in self._single]
-        self._by = [[played_by(agent, game) for agent in self.agents] for _ in self._single]
-        self._entries: list[Callable[..., tuple[int, int]]] = []
+        self._by = [[Kept.of(played_by(agent, game)) for agent in self.agents] for _ in self._single]
+        self._entry: Callable[..., tuple[int, int]] | None = None
         self._tables: BatchEnv | None = None
 
     def link(self) -> None:
         """Compile what will be needed; `play` does so itself, but a caller may want to time it separately."""
-        deals, seats = len(self.seatings), self.seatings.shape[1]
-        if self.compiled and not self._entries:
-            empty = (
-                np.zeros(0, np.uint64),
-                np.zeros((0, deals), np.uint64),
-                np.zeros((0, deals, seats)),
-                np.zeros((0, deals), np.int64),
-            )
-            self._entries = [bind(self._batch_kernel_of(part), *self._args(part, 0, *empty)) for part in self._parts]
+        if self.compiled and self._entry is None:
+            self._acts = [address_of(agent, by, self.game) for agent, by in zip(self.agents, self._by[0], strict=True)]
+            deals, seats = len(self.seatings), self.seatings.shape[1]
+            empty = np.zeros(0, np.uint64), np.zeros((0, deals), np.uint64)
+            found = np.zeros((0, deals, seats)), np.zeros((0, deals), np.int64)
+            self._fixed = [self._fixed_of(thread) for thread in range(self.num_threads)]
+            self._entry = bind(_play_deals(self.game.type), *self._fixed[0], *empty, *found)
 
-    def _batch_kernel_of(self, part: _Part) -> Callable[..., tuple[int, int]]:
-        pair = [self.agents[number] for number in part[:2]]
-        kernels = [agent.kernel for agent in pair if agent.kernel is not None]
-        return _batch_kernel(self.game, *kernels, *map(seen_by, pair))
-
-    def _args(self, part: _Part, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
-        given, (one, other, which) = self._given[thread], part
-        theirs = (one, self._by[thread][one], self._by[thread][other])
-        fixed = (given.options, given.batch, given.deck, given.start_outcomes, given.limit)
-        return (*theirs, *fixed, which, self.seatings, *arrays)
+    def _fixed_of(self, thread: int) -> tuple[Any, ...]:
+        given = self._single[thread].for_kernels()
+        agents = np.array(self._acts, np.int64), np.array(self._by[thread], np.int64)
+        return (*agents, given.options, given.batch, given.deck, given.start_outcomes, given.limit, self.seatings)
 
     def play(
         self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]
@@ -271,12 +227,12 @@ class Match:
         return returns, decisions
 
     def _play_compiled(self, thread: int, *arrays: npt.NDArray[Any]) -> None:
-        for part, entry in zip(self._parts, self._entries, strict=True):
-            seating, action = entry(*self._args(part, thread, *arrays))
-            if seating >= 0:
-                table = self._single[thread]
-                agent = self.agents[self.seatings[seating, table.arrays.seat[0]]]
-                raise IllegalAction(f"The agent {name_of(agent)}: {table.refusal(0, action)}")
+        assert self._entry is not None
+        seating, action = self._entry(*self._fixed[thread], *arrays)
+        if seating >= 0:
+            table = self._single[thread]
+            agent = self.agents[self.seatings[seating, table.arrays.seat[0]]]
+            raise IllegalAction(f"The agent {name_of(agent)}: {table.refusal(0, action)}")
 
     def _play_views(self, *arrays: npt.NDArray[Any]) -> None:
         """Let agents act through views, on as many tables at once as a batch holds."""

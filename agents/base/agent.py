@@ -230,6 +230,8 @@ class Rows(NamedTuple):
     """Records [n]."""
     flat: npt.NDArray[Any]
     """The same memory as vectors [n, O]."""
+    mask: npt.NDArray[np.int8]
+    """Legal actions [n, A]."""
 
 
 class DirectAgent(Agent):

@@ -13,7 +13,13 @@ import numpy.typing as npt
 from backalley.envs.core.api.compiled_play import bot_of, kernel_names, random_act, random_chances, random_legal
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.kernels import (
+    Address,
     Bound,
+    Interpreted,
+    Kept,
+    TookTooLong,
+    call,
+    compile_from_now_on,
     guarded,
     inlined,
     kernel,
@@ -67,20 +73,21 @@ def played_by(agent: Agent, game: Game) -> Any:
 
 
 ACT = SEEN = unbound
-"""The agent's kernel in `kernel_rows`, and its view of a table."""
+"""The agent's kernel in `act_at`, and its view of a table."""
 
 
 @template
-def kernel_rows(
-    by: Any,
-    rows: Rows,
-    mask: npt.NDArray[np.int8],
-    keys: npt.NDArray[np.uint64],
-    out: npt.NDArray[np.int64],
-) -> None:
-    """Write the kernel's action for row k to `out[k]`."""
+def act_at(by: Kept, shown: Kept, row: int, key: np.uint64) -> int:
+    """Return the kernel's action for a row of `Rows`, drawn by `key`."""
+    rows = shown.values[0]
+    return int(ACT(by.values[0], SEEN(rows, row), rows.mask[row], key))
+
+
+@kernel
+def act_on_rows(act: int, by: int, shown: int, keys: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
+    """Write to `out[k]` the action of an agent for row k, by the address of its `act_at`."""
     for k in range(out.shape[0]):
-        out[k] = ACT(by, SEEN(rows, k), mask[k], keys[k])
+        out[k] = call(act, by, shown, k, keys[k])
 
 
 CHANCES = unbound
@@ -95,9 +102,20 @@ def chances_rows(by: Any, rows: Rows, mask: npt.NDArray[np.int8], out: npt.NDArr
 
 
 @functools.cache
-def _rows_kernel(kernel: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., None]:
-    """`kernel_rows` for one kernel."""
-    return specialise([kernel_rows], {"ACT": kernel, "SEEN": seen})["kernel_rows"]
+def _act_kernel(kernel: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., int]:
+    """`act_at` for one kernel."""
+    return specialise([act_at], {"ACT": kernel, "SEEN": seen})["act_at"]
+
+
+def address_of(agent: Agent, by: Kept, game: Game, *, at_once: bool = True) -> Address | Interpreted:
+    """Return where machine code finds the `act_at` of an agent with a kernel, which plays by `by`."""
+    act = agent.kernel
+    assert act is not None
+    if getattr(agent, "is_guarded", False):
+        act = guarded(act)
+    vectors = np.zeros((1, game.observation_size), game.observation_base)
+    rows = Rows(game.records(vectors), vectors, np.zeros((1, game.num_actions), np.int8))
+    return Address.of(_act_kernel(act, seen_by(agent)), by, Kept.of(rows), 0, np.uint64(0), at_once=at_once)
 
 
 @functools.cache
@@ -127,7 +145,7 @@ class RandomAgent(DirectAgent):
         return found
 
 
-_OF_THIS_PROCESS = "_rows", "_chances_rows", "_idle", "guarded"
+_OF_THIS_PROCESS = "_address", "_on_rows", "_chances_rows", "_idle", "guarded"
 """What a kernel's agent holds of compiled code, and what it remembers."""
 _ONE_AT_A_TIME = threading.Lock()
 """Held while a guarded kernel runs: all of them count in the same place."""
@@ -155,7 +173,7 @@ class KernelAgent(DirectAgent):
         careful.__dict__.update(own, is_guarded=True)
         return careful
 
-    def _run(self, rows: Bound[None], *args: Any) -> None:
+    def _run(self, rows: Callable[..., None], *args: Any) -> None:
         if not self.is_guarded:
             rows(*args)
             return
@@ -163,30 +181,45 @@ class KernelAgent(DirectAgent):
             rows(*args)
 
     @functools.cached_property
-    def _idle(self) -> list[Any]:
+    def _idle(self) -> list[Kept]:
         """First arguments of its kernel that no thread plays by now: what they remember of a table saves time later."""
         return []
 
+    _address: Address | Interpreted | None = None
+
     @functools.cached_property
-    def _rows(self) -> Bound[None]:
-        """`kernel_rows` for its kernel."""
-        assert self.kernel is not None
-        kernel = guarded(self.kernel) if self.is_guarded else self.kernel
-        return Bound(functools.partial(_rows_kernel, kernel, seen_by(self)), at_once=False)
+    def _on_rows(self) -> Bound[None]:
+        return Bound(lambda: act_on_rows)
 
     def choose(
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
         """Return the kernel's actions [n]."""
         out = np.empty(len(action_mask), np.int64)
-        rows = Rows(self.game.records(observation), observation)
+        rows = Rows(self.game.records(observation), observation, action_mask)
         try:
             by = self._idle.pop()
         except IndexError:
-            by = played_by(self, self.game)
-        self._run(self._rows, by, rows, action_mask, key, out)
+            by = Kept.of(played_by(self, self.game))
+        self._run(self._choose, by, rows, key, out)
         self._idle.append(by)
         return out
+
+    def _choose(self, by: Kept, rows: Rows, key: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
+        if not isinstance(self._address, Address):
+            self._address = address_of(self, by, self.game, at_once=False)
+        if isinstance(self._address, Interpreted):
+            try:
+                shown = Kept.of(rows)
+                for k in range(len(out)):
+                    out[k] = self._address(by, shown, k, key[k])
+                return
+            except TookTooLong:
+                compile_from_now_on()
+                self._address = address_of(self, by, self.game)
+                if isinstance(self._address, Interpreted):
+                    raise
+        self._on_rows(self._address, int(by), rows, key, out)
 
     @functools.cached_property
     def _chances_rows(self) -> Bound[None]:
@@ -201,7 +234,7 @@ class KernelAgent(DirectAgent):
         NoProbabilities."""
         if self.chances is None:
             return super().probabilities(observation, action_mask)
-        out, rows = np.zeros(action_mask.shape), Rows(self.game.records(observation), observation)
+        out, rows = np.zeros(action_mask.shape), Rows(self.game.records(observation), observation, action_mask)
         self._run(self._chances_rows, played_by(self, self.game), rows, action_mask, out)
         return out
 

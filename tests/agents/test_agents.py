@@ -27,7 +27,8 @@ from backalley.agents.policies.pretrained import pretrained
 from backalley.agents.registry import agent
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
-from backalley.envs.core.compile.kernel import kernel
+from backalley.envs.core.compile.kernel import COMPILED, kernel
+from backalley.envs.core.compile.tiering import compile_time
 from tests.common.cases import BY_NAME, GAMES
 
 
@@ -391,13 +392,17 @@ def test_kernels_too() -> None:
         play_out(tables, [agent], np.zeros((2, 2), np.int64), np.zeros(2, np.uint64))
 
 
-def test_a_pair_is_compiled_once_whoever_is_named_first() -> None:
-    pair, seats, found = [BotAgent(GAME), RandomAgent()], np.array([[0, 1], [1, 0]]), []
-    for agents, seatings in ((pair, seats), (pair[::-1], 1 - seats)):
-        match = Match(GAME, agents, seatings)
-        returns, _ = match.play(np.arange(30, dtype=np.uint64), np.zeros((30, 2), np.uint64))
-        found.append((match._batch_kernel_of(match._parts[0]), returns.tolist()))
-    assert found[0] == found[1]
+@pytest.mark.skipif(not COMPILED, reason="counts what is compiled")
+def test_agents_are_compiled_once_and_not_for_every_pair() -> None:
+    """The second match seats the same agents in another pair, and three of them."""
+    game = backalley.game("killer_bridge", num_players=3)
+    bot, other, lazy = BotAgent(game), BotAgent(game, next(iter(game.bots))), RandomAgent()
+    keys, seats, compiled = np.arange(30, dtype=np.uint64), np.arange(3)[None], []
+    for agents in ([bot, lazy, lazy], [other, lazy, lazy], [lazy, bot, other]):
+        before = compile_time()
+        Match(game, agents, seats).play(keys, keys[:, None])
+        compiled.append(compile_time() != before)
+    assert not compiled[-1]
 
 
 def test_bots_see_the_table_and_not_what_a_caller_wrote() -> None:

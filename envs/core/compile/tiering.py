@@ -23,6 +23,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import config
 from numba.core.dispatcher import Dispatcher, OmittedArg
 
 from backalley.console.errors import InvalidValue
@@ -85,6 +86,11 @@ def runs_as_python(at_once: bool = False) -> bool:
     return _left > 0 and (searches > 0 or not at_once)
 
 
+def in_machine_code() -> bool:
+    """Whether large work runs in machine code: unless the user said `never`."""
+    return MODE != "never" and not config.DISABLE_JIT
+
+
 def compile_from_now_on() -> None:
     """Say that large work follows: kernels are compiled at their first use from now on (unless the user said
     `never`)."""
@@ -122,8 +128,8 @@ def explaining() -> Iterator[None]:
 class Interpreted:
     """A kernel as the Python that it was written in. A call takes its time from the budget."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self._function = _python(dispatcher)
+    def __init__(self, function: Any) -> None:
+        self._function = _replaced(function)
 
     def __call__(self, *args: Any) -> Any:
         """Call it, without NumPy's warnings where 64-bit arithmetic wraps around."""

@@ -68,6 +68,9 @@ _with: WeakValueDictionary[str, _Library] = WeakValueDictionary()
 class _Library(codegen.JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
     """The code of one kernel as it was translated; of an entry, when it is finalised, that of all its callees too."""
 
+    visible = ""
+    """The name of a function that is found by its address; all others can be hidden."""
+
     def _optimize_functions(self, ll_module: Any) -> None:
         """Optimise nothing yet: that is done once, for the whole program."""
         ll_module.data_layout = self._codegen._data_layout
@@ -124,7 +127,7 @@ class _Library(codegen.JITCodeLibrary):  # type: ignore[misc]  # Numba has no ty
             self._final_module.link_in(module, preserve=True)
         self._close_circles()
         for function in self._final_module.functions:
-            if not function.is_declaration and function.name not in own:
+            if not function.is_declaration and function.name not in own | {self.visible}:
                 function.linkage = llvm.Linkage.internal
         self._optimize_final_module()
         self._final_module.verify()
@@ -182,6 +185,8 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
         """Whether a call from Python is large work, compiled before it runs (`tiering.runs_as_python`)."""
         self.entries: dict[tuple[Any, ...], Any] = {}
         """Numba's compile result for each tuple of argument types for which there is machine code."""
+        self.has_address = False
+        """Whether machine code calls its entries by their addresses (`addresses.py`)."""
         self._sought: dict[tuple[Any, ...], int] = {}
         """The types for which the disk has been searched, and at which state of it (`tiering.searches`)."""
 
@@ -233,6 +238,7 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
         library = _Library(context.codegen(), f"{callee.library.name}.entry")
         library.enable_object_caching()
         library.add_linking_library(callee.library)
+        library.visible = callee.fndesc.llvm_func_name if self.has_address else ""
         about = copy.copy(callee.fndesc)
         # The wrapper keeps Python objects in an environment of its own: where the callee's has been kept with
         # another entry, it would lack them.

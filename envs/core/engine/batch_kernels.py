@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..compile.addresses import Kept
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import Kept, kernel
+from ..compile.kernel import kernel
 from ..compile.templates import template, unbound
 from ..rules import rng
 

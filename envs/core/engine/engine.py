@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
+from ..compile.addresses import Kept
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import Kept, bind, passing, sources_of, uncompiled
+from ..compile.kernel import bind, passing, sources_of, uncompiled
 from ..compile.templates import specialise
 from ..compile.tiering import Interpreted, compile_from_now_on
 from ..game.arguments import whole

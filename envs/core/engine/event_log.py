@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidCall
 
+from ..compile.addresses import Kept
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import Kept, kernel, passing
+from ..compile.kernel import kernel, passing
 from ..compile.memory import prefetch
 from ..compile.templates import template, unbound
 from ..game.game import Game, GameType
