@@ -30,13 +30,23 @@ from backalley.envs.core.api.tables import IllegalAction, check_on_illegal
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.arguments import given_number, whole
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import Bound, Kept, specialise, template, unbound
+from backalley.envs.core.game.kernels import (
+    Address,
+    Interpreted,
+    Kept,
+    Opaque,
+    bind,
+    call,
+    specialise,
+    template,
+    unbound,
+)
 from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 
-from ..base.agent import Agent, name_of, read_events
+from ..base.agent import Agent, Rows, name_of, read_events
 from ..base.keys import agent_keys, decision_key
-from ..base.rule_based import RandomAgent, played_by, seen_by
+from ..base.rule_based import address_of, played_by
 from ..match import advance
 from ..registry import agent as agent_of
 
@@ -53,8 +63,8 @@ _ROWS_PER_THREAD = 64
 """Threads are used only for at least this many tables. *Measured*: handing tables to a thread takes 20 microseconds;
 64 tables take 15 in the quickest game (Twenty-One)."""
 
-ACT = SEEN = OBSERVE = unbound
-"""The kernel of an agent in the other seats, its view of a table, and the game's own OBSERVE, in `play_on`."""
+OBSERVE = unbound
+"""The game's own OBSERVE in `play_on`."""
 
 
 class Callers(NamedTuple):
@@ -90,9 +100,10 @@ def step_and_gain(kept: Kept, row: int, action: int) -> None:
 
 
 @template
-def play_on(by: Any, kept: Kept, number: int, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
+def play_on(act: int, by: Opaque, kept: Kept, number: int, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
     """Let the agent of that number play on the tables `rows` for as long as it is to act, and write what the caller is
-    shown where it is the caller's turn or the game is over.
+    shown where it is the caller's turn or the game is over. `act` is the address of the agent's `act_at`, `by` what it
+    plays by.
 
     Return (-1, 0), or a table and an illegal action that the agent chose there; the table stays as it was then.
     """
@@ -101,7 +112,7 @@ def play_on(by: Any, kept: Kept, number: int, rows: npt.NDArray[np.int64]) -> tu
         while batch.seat[row] >= 0 and callers.who[row, batch.seat[row]] == number:
             acting = int(batch.seat[row])
             key = decision_key(callers.keys[row], acting, int(batch.own_decisions[row, acting]))
-            action = ACT(by, SEEN(batch, row), batch.mask[row], key)
+            action = call(act, by, Rows(batch.observation, batch.flat, batch.mask), row, key)
             if action < 0 or action >= batch.mask.shape[1] or batch.mask[row, action] == 0:
                 hand_out(batch, row)
                 return row, action
@@ -117,7 +128,7 @@ def play_on(by: Any, kept: Kept, number: int, rows: npt.NDArray[np.int64]) -> tu
 
 
 @template
-def open_on(by: Any, kept: Kept, number: int, rows: npt.NDArray[np.int64], deal: bool) -> tuple[int, int]:
+def open_on(act: int, by: Opaque, kept: Kept, number: int, rows: npt.NDArray[np.int64], deal: bool) -> tuple[int, int]:
     """Seat callers and agents for new episodes on `rows`, which begin here with `deal`; then do what `play_on` does."""
     options, batch, deck, start_outcomes, _limit, callers = kept.values
     seats = callers.who.shape[1]
@@ -133,13 +144,13 @@ def open_on(by: Any, kept: Kept, number: int, rows: npt.NDArray[np.int64], deal:
             begin(options, batch, start_outcomes, row)
             deal_out(options, batch, deck, row)
             show(options, batch, row)
-    found: tuple[int, int] = play_on(by, kept, number, rows)
+    found: tuple[int, int] = play_on(act, by, kept, number, rows)
     return found
 
 
 @template
 def step_on(
-    by: Any, kept: Kept, number: int, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
+    act: int, by: Opaque, kept: Kept, number: int, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
 ) -> tuple[int, int]:
     """Play the callers' `actions[k]` on tables `rows[k]`, and then do what `play_on` does. Where one of them is not
     legal, play none, and return _REFUSED and the first such k."""
@@ -148,7 +159,7 @@ def step_on(
         return _REFUSED, bad
     for k in range(rows.shape[0]):
         step_and_gain(kept, rows[k], actions[k])
-    found: tuple[int, int] = play_on(by, kept, number, rows)
+    found: tuple[int, int] = play_on(act, by, kept, number, rows)
     return found
 
 
@@ -157,9 +168,34 @@ _TEMPLATES = step_and_gain, play_on, open_on, step_on
 
 
 @functools.cache
-def _kernels(game: Game, act: Callable[..., int], seen: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """The templates for one game and agent."""
-    return specialise(_TEMPLATES, {**table_names(game.type, constants_of(game)), "ACT": act, "SEEN": seen})
+def _kernels(game: Game) -> dict[str, Callable[..., Any]]:
+    """The templates for one game."""
+    return specialise(_TEMPLATES, table_names(game.type, constants_of(game)))
+
+
+class _Call:
+    """A template, with the agent that it lets play: both as machine code, or both as Python."""
+
+    def __init__(self, name: str, game: Game, agent: Agent | None, by: Kept, kept: Kept) -> None:
+        """Nobody plays where `agent` is None."""
+        self._template, self._game, self._agent, self._by = _kernels(game)[name], game, agent, Opaque(by)
+        self._fixed, self._entry = (by, kept), None
+
+    _entry: Callable[..., tuple[int, int]] | None
+
+    def __call__(self, *args: Any) -> tuple[int, int]:
+        found: tuple[int, int]
+        if self._entry is not None:
+            return self._entry(*args)
+        by, kept = self._fixed
+        act = Address(0) if self._agent is None else address_of(self._agent, by, self._game, at_once=False)
+        entry = bind(self._template, Address(0), self._by, kept, *args, at_once=False)
+        if isinstance(act, Interpreted) or isinstance(entry, Interpreted):
+            found = Interpreted(self._template)(act, by, kept, *args)
+            return found
+        self._entry = functools.partial(entry, act, self._by, kept)
+        found = self._entry(*args)
+        return found
 
 
 class SeatTables:
@@ -223,16 +259,10 @@ class SeatTables:
         return {number: [self._calls(number, one) for one in kept] for number in self._compiled or [_NOBODY]}
 
     def _calls(self, number: int, kept: Kept) -> Calls:
-        """For one thread and agent; any kernel does where nobody plays by one."""
-        agent = RandomAgent() if number == _NOBODY else self.agents[number]
-        act, by = agent.kernel, played_by(agent, self.game)
-        assert act is not None
-
-        def bound(name: str) -> Callable[..., tuple[int, int]]:
-            entry = Bound(lambda: _kernels(self.game, act, seen_by(agent))[name], at_once=False)
-            return functools.partial(entry, by, kept)
-
-        return {name: bound(name) for name in ("play_on", "open_on", "step_on")}
+        """For one thread and agent."""
+        agent = None if number == _NOBODY else self.agents[number]
+        by = Kept.of(*([] if agent is None else [played_by(agent, self.game)]))
+        return {name: _Call(name, self.game, agent, by, kept) for name in ("play_on", "open_on", "step_on")}
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name not in ("_threads", "_workers")}

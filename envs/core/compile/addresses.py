@@ -43,6 +43,7 @@ class Kept(int):
     """
 
     values: tuple[Any, ...]
+    _memory: Any
 
     @staticmethod
     def of(*values: Any) -> Kept:
@@ -51,12 +52,22 @@ class Kept(int):
         _lay(values, laid)
         memory = np.frombuffer(laid, np.uint8)
         kept = Kept(memory.ctypes.data)
-        kept.values, kept._memory = values, memory  # type: ignore[attr-defined]
+        kept.values, kept._memory = values, memory
         return kept
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies are of the values, whose copies lie elsewhere."""
         return Kept.of, self.values
+
+
+class Opaque(Kept):
+    """What is kept, for a kernel that hands it on to any of several kernels (`call`), and does not know its type."""
+
+    def __new__(cls, kept: Kept) -> Opaque:
+        """The same memory."""
+        made = super().__new__(cls, kept)
+        made.values, made._memory = kept.values, kept._memory
+        return made
 
 
 def _lay(value: Any, out: bytearray) -> None:
@@ -101,7 +112,7 @@ class _KeptType(types.Type):
 
 @typeof_impl.register(Kept)  # type: ignore[untyped-decorator]
 def _typeof(kept: Kept, context: Any) -> _KeptType:
-    return _KeptType(numba.typeof(kept.values))
+    return _KeptType(None if isinstance(kept, Opaque) else numba.typeof(kept.values))
 
 
 @register_model(_KeptType)
@@ -132,6 +143,8 @@ def _values(context: Any, builder: Any, kind: Any, kept: Any, name: str) -> Any:
 class Address(int):
     """Where a kernel's machine code is; it stays there as long as this lives."""
 
+    in_python: Interpreted
+    """The same kernel."""
     _code: Any
 
     @staticmethod
@@ -154,30 +167,40 @@ class Address(int):
                 function.compile(kinds)  # type: ignore[attr-defined]
             code = function.overloads[kinds]  # type: ignore[attr-defined]
         made = Address(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
-        made._code = code
+        made.in_python, made._code = Interpreted(function), code
         return made
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def call(typing: Any, address: Any, by: Any, shown: Any, row: Any, key: Any) -> Any:
-    """Call the kernel at `address`, `kernel(by: Kept, shown: Kept, row, key) -> int64`. `by` and `shown` are addresses
-    of what is kept; `shown` may also be the tuple itself. Raises what the kernel raises."""
-    given = types.int64, types.int64, shown, types.int64, types.uint64
+def _pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """What lies at an address, or is kept, or the value itself, in memory."""
+    if isinstance(kind, types.Integer):
+        return builder.inttoptr(value, cgutils.voidptr_t)
+    if not isinstance(kind, _KeptType):
+        value = cgutils.alloca_once_value(builder, value)
+    return builder.bitcast(value, cgutils.voidptr_t)
 
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _call(typing: Any, address: Any, by: Any, shown: Any, row: Any, key: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address, by, shown, row, key = args
-        if isinstance(signature.args[2], types.Integer):
-            pointer = builder.inttoptr(shown, cgutils.voidptr_t)
-        else:
-            pointer = builder.bitcast(cgutils.alloca_once_value(builder, shown), cgutils.voidptr_t)
         kinds = types.voidptr, types.voidptr, types.int64, types.uint64
-        function = builder.inttoptr(address, context.call_conv.get_function_type(types.int64, kinds).as_pointer())
-        kept = builder.inttoptr(by, cgutils.voidptr_t)
-        status, found = context.call_conv.call_function(
-            builder, function, types.int64, kinds, (kept, pointer, row, key)
-        )
+        function = builder.inttoptr(args[0], context.call_conv.get_function_type(types.int64, kinds).as_pointer())
+        pointers = [_pointer(context, builder, signature.args[place], args[place]) for place in (1, 2)]
+        given = (*pointers, *args[3:])
+        status, found = context.call_conv.call_function(builder, function, types.int64, kinds, given)
         with cgutils.if_unlikely(builder, status.is_error):
             context.call_conv.return_status_propagate(builder, status)
         return found
 
-    return types.int64(*given), code
+    return types.int64(types.int64, by, shown, types.int64, types.uint64), code
+
+
+def _call_in_python(act: Address | Interpreted, by: Kept, shown: Any, row: int, key: np.uint64) -> Any:
+    python: Any = getattr(act, "in_python", act)
+    return python(by, Kept.of(shown), row, key)
+
+
+_call.in_python = _call_in_python
+call: Any = _call_in_python if numba.config.DISABLE_JIT else _call
+"""In a kernel: `call(address, by, shown, row, key)` calls the kernel at an address, `kernel(by: Kept, shown: Kept, row,
+key) -> int64`. `by` is an address, too, or an `Opaque`; `shown` is a tuple. Raises what the kernel raises."""

@@ -166,7 +166,7 @@ def _replaced(value: Any) -> Any:
         return _python(value)
     if isinstance(value, ModuleType) and value.__name__ != "numpy":
         return _modules.setdefault(value, _Module(value))
-    return value
+    return getattr(value, "in_python", value)
 
 
 def _names(code: CodeType) -> set[str]:
