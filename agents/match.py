@@ -19,13 +19,13 @@ from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, dea
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game, GameType
-from backalley.envs.core.game.kernels import Kept, bind, call, in_machine_code, specialise, template
+from backalley.envs.core.game.kernels import Interpreted, bind, call, specialise, template
 from backalley.envs.core.game.threads import Workers
 
 from .base.agent import Agent, Rows, answer, name_of, read_events, view_of
 from .base.keys import decision_key
 from .base.keys import table_names as names_of_tables
-from .base.rule_based import address_of, played_by
+from .base.rule_based import player
 
 _MOST_TABLES = 8192
 """Tables in one batch of a match whose agents act through views."""
@@ -175,7 +175,8 @@ class Match:
     """Agents at one game's table: whole episodes, each deal in each of R seatings.
 
     `seatings` [R, N] says which agent (an index of `agents`) plays which seat. `compiled` says whether episodes run
-    entirely in machine code: each agent then has a `kernel` (see `rule_based.KernelAgent`).
+    entirely in machine code, if Python is not asked for: each agent then has a `kernel` (see
+    `rule_based.KernelAgent`).
     """
 
     def __init__(
@@ -185,27 +186,30 @@ class Match:
         self.seatings = np.ascontiguousarray(seatings, np.int64)
         self._workers = Workers(max(1, num_threads), _FEWEST_DEALS)
         self.num_threads = self._workers.num_threads
-        self.compiled = in_machine_code() and all(getattr(agent, "kernel", None) is not None for agent in agents)
+        self.compiled = all(getattr(agent, "kernel", None) is not None for agent in agents)
         self._single = [BatchEnv(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
         """The one table of each thread, where agents are compiled."""
-        self._by = [[Kept.of(played_by(agent, game)) for agent in self.agents] for _ in self._single]
+        self._players = [[player(agent, game) for agent in self.agents] for _ in self._single]
         self._entry: Callable[..., tuple[int, int]] | None = None
         self._tables: BatchEnv | None = None
 
     def link(self) -> None:
         """Compile what will be needed; `play` does so itself, but a caller may want to time it separately."""
-        if self.compiled and self._entry is None:
-            self._acts = [address_of(agent, by, self.game) for agent, by in zip(self.agents, self._by[0], strict=True)]
-            deals, seats = len(self.seatings), self.seatings.shape[1]
-            empty = np.zeros(0, np.uint64), np.zeros((0, deals), np.uint64)
-            found = np.zeros((0, deals, seats)), np.zeros((0, deals), np.int64)
-            self._fixed = [self._fixed_of(thread) for thread in range(self.num_threads)]
-            self._entry = bind(_play_deals(self.game.type), *self._fixed[0], *empty, *found)
+        if not self.compiled or self._entry is not None:
+            return
+        acts = [find(True) for find, _ in self._players[0]]
+        self._fixed = [self._fixed_of(thread) for thread in range(self.num_threads)]
+        none, deals, seats = np.zeros(0, np.uint64), len(self.seatings), self.seatings.shape[1]
+        arrays = none, none.reshape(0, deals), np.zeros((0, deals, seats)), np.zeros((0, deals), np.int64)
+        empty = np.zeros(0, np.int64)
+        entry = bind(_play_deals(self.game.type), empty, *self._fixed[0], *arrays)
+        if not any(isinstance(one, Interpreted) for one in (*acts, entry)):
+            self._acts, self._entry = np.array(acts, np.int64), entry
 
     def _fixed_of(self, thread: int) -> tuple[Any, ...]:
-        given = self._single[thread].for_kernels()
-        agents = np.array(self._acts, np.int64), np.array(self._by[thread], np.int64)
-        return (*agents, given.options, given.batch, given.deck, given.start_outcomes, given.limit, self.seatings)
+        """What `play_deals` takes between addresses and deals."""
+        given, by = self._single[thread].for_kernels(), np.array([by for _, by in self._players[thread]], np.int64)
+        return by, given.options, given.batch, given.deck, given.start_outcomes, given.limit, self.seatings
 
     def play(
         self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]
@@ -217,8 +221,8 @@ class Match:
         """
         returns = np.zeros((len(streams), *self.seatings.shape))
         decisions = np.zeros(keys.shape, np.int64)
-        if self.compiled:
-            self.link()
+        self.link()
+        if self._entry is not None:
             self._workers.spread(
                 self._play_compiled, np.ascontiguousarray(streams), np.ascontiguousarray(keys), returns, decisions
             )
@@ -228,7 +232,7 @@ class Match:
 
     def _play_compiled(self, thread: int, *arrays: npt.NDArray[Any]) -> None:
         assert self._entry is not None
-        seating, action = self._entry(*self._fixed[thread], *arrays)
+        seating, action = self._entry(self._acts, *self._fixed[thread], *arrays)
         if seating >= 0:
             table = self._single[thread]
             agent = self.agents[self.seatings[seating, table.arrays.seat[0]]]

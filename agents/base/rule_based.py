@@ -15,11 +15,11 @@ from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.kernels import (
     Address,
     Bound,
+    Calling,
     Interpreted,
     Kept,
-    TookTooLong,
+    Opaque,
     call,
-    compile_from_now_on,
     guarded,
     inlined,
     kernel,
@@ -84,7 +84,7 @@ def act_at(by: Kept, shown: Kept, row: int, key: np.uint64) -> int:
 
 
 @kernel
-def act_on_rows(act: int, by: int, shown: int, keys: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
+def act_on_rows(act: int, by: Opaque, shown: Rows, keys: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
     """Write to `out[k]` the action of an agent for row k, by the address of its `act_at`."""
     for k in range(out.shape[0]):
         out[k] = call(act, by, shown, k, keys[k])
@@ -107,15 +107,29 @@ def _act_kernel(kernel: Callable[..., int], seen: Callable[..., Any]) -> Callabl
     return specialise([act_at], {"ACT": kernel, "SEEN": seen})["act_at"]
 
 
-def address_of(agent: Agent, by: Kept, game: Game, *, at_once: bool = True) -> Address | Interpreted:
-    """Return where machine code finds the `act_at` of an agent with a kernel, which plays by `by`."""
+Find = Callable[[bool], Address | Interpreted]
+
+
+def address_of(
+    act: Callable[..., int], seen: Callable[..., Any], by: Kept, game: Game, at_once: bool
+) -> Address | Interpreted:
+    """Return where machine code finds the `act_at` of a kernel that plays by `by`; see `Address.of`."""
+    vectors = np.zeros((1, game.observation_size), game.observation_base)
+    rows = Rows(game.records(vectors), vectors, np.zeros((1, game.num_actions), np.int8))
+    return Address.of(_act_kernel(act, seen), Kept.of(*by.values), Kept.of(rows), 0, np.uint64(0), at_once=at_once)
+
+
+def player(agent: Agent | None, game: Game) -> tuple[Find, Opaque]:
+    """Return how to find the `act_at` of an agent with a kernel (see `Calling`), and what it plays by, for one thread.
+    Nobody is found where `agent` is None."""
+    if agent is None:
+        return lambda at_once: Address(0), Opaque(Kept.of())
     act = agent.kernel
     assert act is not None
     if getattr(agent, "is_guarded", False):
         act = guarded(act)
-    vectors = np.zeros((1, game.observation_size), game.observation_base)
-    rows = Rows(game.records(vectors), vectors, np.zeros((1, game.num_actions), np.int8))
-    return Address.of(_act_kernel(act, seen_by(agent)), by, Kept.of(rows), 0, np.uint64(0), at_once=at_once)
+    by = Opaque(Kept.of(played_by(agent, game)))
+    return functools.partial(address_of, act, seen_by(agent), by, game), by
 
 
 @functools.cache
@@ -145,7 +159,7 @@ class RandomAgent(DirectAgent):
         return found
 
 
-_OF_THIS_PROCESS = "_address", "_on_rows", "_chances_rows", "_idle", "guarded"
+_OF_THIS_PROCESS = "_rows", "_chances_rows", "_idle", "guarded"
 """What a kernel's agent holds of compiled code, and what it remembers."""
 _ONE_AT_A_TIME = threading.Lock()
 """Held while a guarded kernel runs: all of them count in the same place."""
@@ -173,7 +187,7 @@ class KernelAgent(DirectAgent):
         careful.__dict__.update(own, is_guarded=True)
         return careful
 
-    def _run(self, rows: Callable[..., None], *args: Any) -> None:
+    def _run(self, rows: Bound[None], *args: Any) -> None:
         if not self.is_guarded:
             rows(*args)
             return
@@ -181,45 +195,29 @@ class KernelAgent(DirectAgent):
             rows(*args)
 
     @functools.cached_property
-    def _idle(self) -> list[Kept]:
+    def _idle(self) -> list[Opaque]:
         """First arguments of its kernel that no thread plays by now: what they remember of a table saves time later."""
         return []
 
-    _address: Address | Interpreted | None = None
-
     @functools.cached_property
-    def _on_rows(self) -> Bound[None]:
-        return Bound(lambda: act_on_rows)
+    def _rows(self) -> Calling[None]:
+        """`act_on_rows` for its kernel."""
+        find, by = player(self, self.game)
+        self._idle.append(by)
+        return Calling(lambda: act_on_rows, find, at_once=False)
 
     def choose(
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
         """Return the kernel's actions [n]."""
-        out = np.empty(len(action_mask), np.int64)
-        rows = Rows(self.game.records(observation), observation, action_mask)
+        out, play = np.empty(len(action_mask), np.int64), self._rows
         try:
             by = self._idle.pop()
         except IndexError:
-            by = Kept.of(played_by(self, self.game))
-        self._run(self._choose, by, rows, key, out)
+            by = player(self, self.game)[1]
+        self._run(play, by, Rows(self.game.records(observation), observation, action_mask), key, out)
         self._idle.append(by)
         return out
-
-    def _choose(self, by: Kept, rows: Rows, key: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
-        if not isinstance(self._address, Address):
-            self._address = address_of(self, by, self.game, at_once=False)
-        if isinstance(self._address, Interpreted):
-            try:
-                shown = Kept.of(rows)
-                for k in range(len(out)):
-                    out[k] = self._address(by, shown, k, key[k])
-                return
-            except TookTooLong:
-                compile_from_now_on()
-                self._address = address_of(self, by, self.game)
-                if isinstance(self._address, Interpreted):
-                    raise
-        self._on_rows(self._address, int(by), rows, key, out)
 
     @functools.cached_property
     def _chances_rows(self) -> Bound[None]:

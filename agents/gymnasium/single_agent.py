@@ -30,23 +30,13 @@ from backalley.envs.core.api.tables import IllegalAction, check_on_illegal
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.arguments import given_number, whole
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import (
-    Address,
-    Interpreted,
-    Kept,
-    Opaque,
-    bind,
-    call,
-    specialise,
-    template,
-    unbound,
-)
+from backalley.envs.core.game.kernels import Calling, Kept, Opaque, call, specialise, template, unbound
 from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, Rows, name_of, read_events
 from ..base.keys import agent_keys, decision_key
-from ..base.rule_based import address_of, played_by
+from ..base.rule_based import player
 from ..match import advance
 from ..registry import agent as agent_of
 
@@ -173,31 +163,6 @@ def _kernels(game: Game) -> dict[str, Callable[..., Any]]:
     return specialise(_TEMPLATES, table_names(game.type, constants_of(game)))
 
 
-class _Call:
-    """A template, with the agent that it lets play: both as machine code, or both as Python."""
-
-    def __init__(self, name: str, game: Game, agent: Agent | None, by: Kept, kept: Kept) -> None:
-        """Nobody plays where `agent` is None."""
-        self._template, self._game, self._agent, self._by = _kernels(game)[name], game, agent, Opaque(by)
-        self._fixed, self._entry = (by, kept), None
-
-    _entry: Callable[..., tuple[int, int]] | None
-
-    def __call__(self, *args: Any) -> tuple[int, int]:
-        found: tuple[int, int]
-        if self._entry is not None:
-            return self._entry(*args)
-        by, kept = self._fixed
-        act = Address(0) if self._agent is None else address_of(self._agent, by, self._game, at_once=False)
-        entry = bind(self._template, Address(0), self._by, kept, *args, at_once=False)
-        if isinstance(act, Interpreted) or isinstance(entry, Interpreted):
-            found = Interpreted(self._template)(act, by, kept, *args)
-            return found
-        self._entry = functools.partial(entry, act, self._by, kept)
-        found = self._entry(*args)
-        return found
-
-
 class SeatTables:
     """Tables that do not reset themselves: see `begin`."""
 
@@ -260,9 +225,13 @@ class SeatTables:
 
     def _calls(self, number: int, kept: Kept) -> Calls:
         """For one thread and agent."""
-        agent = None if number == _NOBODY else self.agents[number]
-        by = Kept.of(*([] if agent is None else [played_by(agent, self.game)]))
-        return {name: _Call(name, self.game, agent, by, kept) for name in ("play_on", "open_on", "step_on")}
+        address, by = player(None if number == _NOBODY else self.agents[number], self.game)
+
+        def bound(name: str) -> Callable[..., tuple[int, int]]:
+            called = Calling(lambda: _kernels(self.game)[name], address, at_once=False)
+            return functools.partial(called, by, kept)
+
+        return {name: bound(name) for name in ("play_on", "open_on", "step_on")}
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name not in ("_threads", "_workers")}

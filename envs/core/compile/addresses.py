@@ -6,9 +6,10 @@ by their addresses is compiled once for a game, and each agent once (*measured*:
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
@@ -30,8 +31,11 @@ from numba.extending import (
 from backalley.console.errors import InvalidType
 
 from . import tiering
-from .tiering import Interpreted, in_machine_code
+from .kernel import Bound, bind
+from .tiering import Interpreted, TookTooLong, in_machine_code
 from .whole_program import WholeProgramDispatcher
+
+R = TypeVar("R")
 
 
 class Kept(int):
@@ -169,6 +173,42 @@ class Address(int):
         made = Address(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
         made.in_python, made._code = Interpreted(function), code
         return made
+
+
+class Calling(Bound[R]):
+    """A kernel whose first argument is the address of another one, which it calls; both run as machine code, or both as
+    Python (see `Bound`)."""
+
+    def __init__(
+        self,
+        find: Callable[[], Callable[..., R]],
+        address: Callable[[bool], Address | Interpreted],
+        *,
+        at_once: bool = True,
+    ) -> None:
+        """`address` is called with `at_once`."""
+        super().__init__(find, at_once=at_once)
+        self._address = address
+
+    def __call__(self, *args: Any) -> R:
+        """Call it, with all arguments but the first."""
+        if self._entry is not None:
+            return self._entry(*args)
+        try:
+            return self._linked(*args)
+        except TookTooLong:
+            tiering.compile_from_now_on()
+            self._at_once = True
+            return self._linked(*args)
+
+    def _linked(self, *args: Any) -> R:
+        function, address = self._find(), self._address(self._at_once)
+        entry = bind(function, Address(0), *args, at_once=self._at_once)
+        if isinstance(address, Interpreted) or isinstance(entry, Interpreted):
+            found: R = Interpreted(function)(address, *args)
+            return found
+        self._entry = functools.partial(entry, address)
+        return self._entry(*args)
 
 
 def _pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:

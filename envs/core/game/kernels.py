@@ -8,25 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compile.addresses import Address, Kept, Opaque, call
+from ..compile.addresses import Address, Calling, Kept, Opaque, call
 from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
 from ..compile.kernel import COMPILED, Bound, bind, bounded, inlined, kernel, passing, wrapping
 from ..compile.templates import specialise, template, unbound
 from ..compile.tiering import (
     Interpreted,
-    TookTooLong,
     compile_from_now_on,
     compile_time,
     compiled_elsewhere,
-    in_machine_code,
     times,
 )
 
 __all__ = [
-    "CHANCE", "COMPILED", "MEMORY", "OVER", "Address", "Bot", "Bound", "Interpreted", "Kept", "Kernels", "Opaque",
-    "Planner", "Plans", "TookTooLong", "bind", "bounded", "call", "compile_from_now_on", "compile_time",
-    "compiled_elsewhere", "guarded", "in_machine_code", "inlined", "kernel", "passing", "specialise", "template",
-    "times", "unbound", "wrapping",
+    "CHANCE", "COMPILED", "MEMORY", "OVER", "Address", "Bot", "Bound", "Calling", "Interpreted", "Kept", "Kernels",
+    "Opaque", "Planner", "Plans", "bind", "bounded", "call", "compile_from_now_on", "compile_time",
+    "compiled_elsewhere", "guarded", "inlined", "kernel", "passing", "specialise", "template", "times", "unbound",
+    "wrapping",
 ]  # fmt: skip
 
 
