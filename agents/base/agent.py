@@ -207,8 +207,8 @@ class Agent:
         is not known), each [n]. Called where `hears_ends`."""
 
     def plays_by(self) -> Any:
-        """Return the first argument of its kernel, new for each thread: for a network its weights and buffers. None
-        means the options of the game that is played."""
+        """Return the first argument of its kernel, new for each thread: for a network its weights and buffers. Arrays,
+        numbers, truth values and tuples of these. None means the options of the game that is played."""
         return None
 
     def rollout_kernel(self) -> Callable[..., int] | None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.interfaces import OVER
-from ..compile.templates import specialise, template, unbound
+from ..compile.kernel import specialise, template, unbound
 from ..engine.batch_kernels import Batch, Deck, IntArray, all_legal, report
 from ..engine.engine import Engine, logged_kernels, streams_of, table_names
 from ..engine.event_log import History, learn

@@ -1,7 +1,9 @@
 """Machine code that finds its arguments, or the kernels that it calls, by their addresses.
 
-Without this, a loop over the decisions of two agents would be compiled for every pair of them: a loop that calls them
-by their addresses is compiled once for a game, and each agent once (*measured*: see `agents/match.py`).
+Without this, the loop of a match would be compiled for every pair of agents. A loop that calls agents by their
+addresses is compiled once for a game, and each agent once. *Measured* in Pitch: three opponents of a Gymnasium
+environment and four pairs of agents took 51 s of compiling, and take 27; matches and environments are as fast. Rollouts
+keep their player compiled in: with it behind an address, `search:24` took 1.2 to 1.4 times as long.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..compile.interfaces import OVER
-from ..compile.kernel import passing, sources_of, uncompiled
-from ..compile.templates import specialise, template, unbound
+from ..compile.kernel import passing, sources_of, specialise, template, unbound, uncompiled
 from ..engine.batch_kernels import (
     Batch,
     Deck,

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from ..compile.addresses import Kept
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import kernel
-from ..compile.templates import template, unbound
+from ..compile.kernel import kernel, template, unbound
 from ..rules import rng
 
 IntArray = npt.NDArray[np.integer[Any]]

@@ -13,8 +13,7 @@ from backalley.console.errors import InvalidType, InvalidValue
 
 from ..compile.bit_rows import ones, word_at, zeros_below
 from ..compile.interfaces import Bot
-from ..compile.kernel import passing, wrapping
-from ..compile.templates import specialise, template, unbound
+from ..compile.kernel import passing, specialise, template, unbound, wrapping
 from ..game.game import Game, GameType
 from ..rules import rng
 from .batch_kernels import Batch, Deck, IntArray, hand_out, step_table

@@ -14,8 +14,7 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.addresses import Kept
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import bind, passing, sources_of, uncompiled
-from ..compile.templates import specialise
+from ..compile.kernel import bind, passing, sources_of, specialise, uncompiled
 from ..compile.tiering import Interpreted, compile_from_now_on
 from ..game.arguments import whole
 from ..game.game import Game, GameType

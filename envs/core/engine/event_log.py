@@ -14,9 +14,8 @@ from backalley.console.errors import InvalidCall
 
 from ..compile.addresses import Kept
 from ..compile.interfaces import CHANCE, OVER
-from ..compile.kernel import kernel, passing
+from ..compile.kernel import kernel, passing, template, unbound
 from ..compile.memory import prefetch
-from ..compile.templates import template, unbound
 from ..game.game import Game, GameType
 from ..rules import events, rng
 from ..rules.events import ACTION, COLUMNS, EVERYBODY, HIDDEN_ACTION, LOG_TYPE, Log, all_but, tell

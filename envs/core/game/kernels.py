@@ -10,8 +10,19 @@ from typing import Any
 
 from ..compile.addresses import Address, Calling, Kept, Opaque, call
 from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
-from ..compile.kernel import COMPILED, Bound, bind, bounded, inlined, kernel, passing, wrapping
-from ..compile.templates import specialise, template, unbound
+from ..compile.kernel import (
+    COMPILED,
+    Bound,
+    bind,
+    bounded,
+    inlined,
+    kernel,
+    passing,
+    specialise,
+    template,
+    unbound,
+    wrapping,
+)
 from ..compile.tiering import (
     Interpreted,
     compile_from_now_on,

@@ -269,7 +269,7 @@ def test_templates_that_mean_different_things_by_one_name_are_refused(tmp_path: 
     (tmp_path / "one.py").write_text(text.format(cost=1, name="first"))
     (tmp_path / "other.py").write_text(text.format(cost=2, name="second"))
     code = (
-        "import one, other\nfrom backalley.envs.core.compile.templates import specialise\n"
+        "import one, other\nfrom backalley.envs.core.compile.kernel import specialise\n"
         "try:\n    specialise([one.first, other.second], {})\nexcept TypeError as error:\n    print(error)\n"
         "print(specialise([one.first, other.second], {'COST': one.first}).keys() == {'first', 'second'})"
     )
@@ -303,7 +303,7 @@ def test_caches_that_nobody_used_for_a_month_are_dropped_and_nothing_else(tmp_pa
 ALIKE = """
 from typing import NamedTuple
 from backalley.envs.core.compile.kernel import kernel
-from backalley.envs.core.compile.templates import specialise, template, unbound
+from backalley.envs.core.compile.kernel import specialise, template, unbound
 
 def times(number):
     @kernel
