@@ -19,7 +19,7 @@ from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, dea
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game, GameType
-from backalley.envs.core.game.kernels import Interpreted, bind, call, specialise, template
+from backalley.envs.core.game.kernels import Bound, call, specialise, template
 from backalley.envs.core.game.threads import Workers
 
 from .base.agent import Agent, Rows, answer, name_of, read_events, view_of
@@ -102,7 +102,7 @@ def advance(
     rows: npt.NDArray[np.int64],
     table_keys: npt.NDArray[np.uint64],
     gained: npt.NDArray[Any],
-    compiled: Callable[[npt.NDArray[np.int64]], None],
+    compiled: Callable[[npt.NDArray[np.int64]], Any],
 ) -> None:
     """Let agents play on `rows` until a seat with `who[row, seat] == -1` (the caller) is to act, or the episode has
     ended. Before each step of the others, `compiled(rows)` lets those play on that need no view.
@@ -189,27 +189,23 @@ class Match:
         self.compiled = all(getattr(agent, "kernel", None) is not None for agent in agents)
         self._single = [BatchEnv(game, 1) for _ in range(self.num_threads if self.compiled else 0)]
         """The one table of each thread, where agents are compiled."""
-        self._players = [[player(agent, game) for agent in self.agents] for _ in self._single]
-        self._entry: Callable[..., tuple[int, int]] | None = None
+        self._plays: list[Bound[tuple[int, int]]] = [
+            Bound(lambda: _play_deals(game.type), [player(agent, game) for agent in agents]) for _ in self._single
+        ]
+        self._given = [table.for_kernels() for table in self._single]
         self._tables: BatchEnv | None = None
 
-    def link(self) -> None:
-        """Compile what will be needed; `play` does so itself, but a caller may want to time it separately."""
-        if not self.compiled or self._entry is not None:
-            return
-        acts = [find(True) for find, _ in self._players[0]]
-        self._fixed = [self._fixed_of(thread) for thread in range(self.num_threads)]
-        none, deals, seats = np.zeros(0, np.uint64), len(self.seatings), self.seatings.shape[1]
-        arrays = none, none.reshape(0, deals), np.zeros((0, deals, seats)), np.zeros((0, deals), np.int64)
-        empty = np.zeros(0, np.int64)
-        entry = bind(_play_deals(self.game.type), empty, *self._fixed[0], *arrays)
-        if not any(isinstance(one, Interpreted) for one in (*acts, entry)):
-            self._acts, self._entry = np.array(acts, np.int64), entry
+    def _args(self, thread: int, *arrays: npt.NDArray[Any]) -> tuple[Any, ...]:
+        given = self._given[thread]
+        fixed = given.options, given.batch, given.deck, given.start_outcomes, given.limit
+        return (*fixed, self.seatings, *arrays)
 
-    def _fixed_of(self, thread: int) -> tuple[Any, ...]:
-        """What `play_deals` takes between addresses and deals."""
-        given, by = self._single[thread].for_kernels(), np.array([by for _, by in self._players[thread]], np.int64)
-        return by, given.options, given.batch, given.deck, given.start_outcomes, given.limit, self.seatings
+    def link(self) -> bool:
+        """Compile what will be needed; `play` does so itself, but a caller may want to time it separately. Return
+        whether it plays in machine code."""
+        none, (deals, seats) = np.zeros(0, np.uint64), self.seatings.shape
+        arrays = none, none.reshape(0, deals), np.zeros((0, deals, seats)), np.zeros((0, deals), np.int64)
+        return self.compiled and self._plays[0].link(*self._args(0, *arrays))
 
     def play(
         self, streams: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]
@@ -221,8 +217,7 @@ class Match:
         """
         returns = np.zeros((len(streams), *self.seatings.shape))
         decisions = np.zeros(keys.shape, np.int64)
-        self.link()
-        if self._entry is not None:
+        if self.link():
             self._workers.spread(
                 self._play_compiled, np.ascontiguousarray(streams), np.ascontiguousarray(keys), returns, decisions
             )
@@ -231,8 +226,7 @@ class Match:
         return returns, decisions
 
     def _play_compiled(self, thread: int, *arrays: npt.NDArray[Any]) -> None:
-        assert self._entry is not None
-        seating, action = self._entry(self._acts, *self._fixed[thread], *arrays)
+        seating, action = self._plays[thread](*self._args(thread, *arrays))
         if seating >= 0:
             table = self._single[thread]
             agent = self.agents[self.seatings[seating, table.arrays.seat[0]]]

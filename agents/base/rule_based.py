@@ -15,10 +15,8 @@ from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.kernels import (
     Address,
     Bound,
-    Calling,
-    Interpreted,
     Kept,
-    Opaque,
+    Player,
     call,
     guarded,
     inlined,
@@ -84,10 +82,16 @@ def act_at(by: Kept, shown: Kept, row: int, key: np.uint64) -> int:
 
 
 @kernel
-def act_on_rows(act: int, by: Opaque, shown: Rows, keys: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
-    """Write to `out[k]` the action of an agent for row k, by the address of its `act_at`."""
+def act_on_rows(
+    acts: npt.NDArray[np.int64],
+    by: npt.NDArray[np.int64],
+    shown: Rows,
+    keys: npt.NDArray[np.uint64],
+    out: npt.NDArray[np.int64],
+) -> None:
+    """Write to `out[k]` the only player's action for row k."""
     for k in range(out.shape[0]):
-        out[k] = call(act, by, shown, k, keys[k])
+        out[k] = call(acts[0], by[0], shown, k, keys[k])
 
 
 CHANCES = unbound
@@ -107,29 +111,21 @@ def _act_kernel(kernel: Callable[..., int], seen: Callable[..., Any]) -> Callabl
     return specialise([act_at], {"ACT": kernel, "SEEN": seen})["act_at"]
 
 
-Find = Callable[[bool], Address | Interpreted]
-
-
-def address_of(
-    act: Callable[..., int], seen: Callable[..., Any], by: Kept, game: Game, at_once: bool
-) -> Address | Interpreted:
-    """Return where machine code finds the `act_at` of a kernel that plays by `by`; see `Address.of`."""
-    vectors = np.zeros((1, game.observation_size), game.observation_base)
-    rows = Rows(game.records(vectors), vectors, np.zeros((1, game.num_actions), np.int8))
-    return Address.of(_act_kernel(act, seen), Kept.of(*by.values), Kept.of(rows), 0, np.uint64(0), at_once=at_once)
-
-
-def player(agent: Agent | None, game: Game) -> tuple[Find, Opaque]:
-    """Return how to find the `act_at` of an agent with a kernel (see `Calling`), and what it plays by, for one thread.
-    Nobody is found where `agent` is None."""
-    if agent is None:
-        return lambda at_once: Address(0), Opaque(Kept.of())
-    act = agent.kernel
-    assert act is not None
+def player(agent: Agent, game: Game) -> Player:
+    """Return the `act_at` of an agent, and what it plays by, for one thread; nobody for an agent without a kernel."""
+    act = getattr(agent, "kernel", None)
+    if act is None:
+        return NOBODY
     if getattr(agent, "is_guarded", False):
         act = guarded(act)
-    by = Opaque(Kept.of(played_by(agent, game)))
-    return functools.partial(address_of, act, seen_by(agent), by, game), by
+    by, vectors = Kept.of(played_by(agent, game)), np.zeros((1, game.observation_size), game.observation_base)
+    shown = Kept.of(Rows(game.records(vectors), vectors, np.zeros((1, game.num_actions), np.int8)))
+    kernel = _act_kernel(act, seen_by(agent))
+    return Player(lambda at_once: Address.of(kernel, by, shown, 0, np.uint64(0), at_once=at_once), by)
+
+
+NOBODY = Player(lambda at_once: Address(0), Kept.of())
+"""Where nobody plays in machine code."""
 
 
 @functools.cache
@@ -159,7 +155,7 @@ class RandomAgent(DirectAgent):
         return found
 
 
-_OF_THIS_PROCESS = "_rows", "_chances_rows", "_idle", "guarded"
+_OF_THIS_PROCESS = "_chances_rows", "_idle", "guarded"
 """What a kernel's agent holds of compiled code, and what it remembers."""
 _ONE_AT_A_TIME = threading.Lock()
 """Held while a guarded kernel runs: all of them count in the same place."""
@@ -187,7 +183,7 @@ class KernelAgent(DirectAgent):
         careful.__dict__.update(own, is_guarded=True)
         return careful
 
-    def _run(self, rows: Bound[None], *args: Any) -> None:
+    def _run(self, rows: Callable[..., None], *args: Any) -> None:
         if not self.is_guarded:
             rows(*args)
             return
@@ -195,28 +191,22 @@ class KernelAgent(DirectAgent):
             rows(*args)
 
     @functools.cached_property
-    def _idle(self) -> list[Opaque]:
-        """First arguments of its kernel that no thread plays by now: what they remember of a table saves time later."""
+    def _idle(self) -> list[Bound[None]]:
+        """Its kernel over rows, for each thread that does not play by now: what is remembered of a table saves time
+        later."""
         return []
-
-    @functools.cached_property
-    def _rows(self) -> Calling[None]:
-        """`act_on_rows` for its kernel."""
-        find, by = player(self, self.game)
-        self._idle.append(by)
-        return Calling(lambda: act_on_rows, find, at_once=False)
 
     def choose(
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
         """Return the kernel's actions [n]."""
-        out, play = np.empty(len(action_mask), np.int64), self._rows
+        out = np.empty(len(action_mask), np.int64)
         try:
-            by = self._idle.pop()
+            play = self._idle.pop()
         except IndexError:
-            by = player(self, self.game)[1]
-        self._run(play, by, Rows(self.game.records(observation), observation, action_mask), key, out)
-        self._idle.append(by)
+            play = Bound(lambda: act_on_rows, [player(self, self.game)], at_once=False)
+        self._run(play, Rows(self.game.records(observation), observation, action_mask), key, out)
+        self._idle.append(play)
         return out
 
     @functools.cached_property

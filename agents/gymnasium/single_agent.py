@@ -30,23 +30,22 @@ from backalley.envs.core.api.tables import IllegalAction, check_on_illegal
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.arguments import given_number, whole
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import Calling, Kept, Opaque, call, specialise, template, unbound
+from backalley.envs.core.game.kernels import Bound, Kept, call, specialise, template, unbound
 from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 
 from ..base.agent import Agent, Rows, name_of, read_events
 from ..base.keys import agent_keys, decision_key
-from ..base.rule_based import player
+from ..base.rule_based import NOBODY, player
 from ..match import advance
 from ..registry import agent as agent_of
 
+Numbers = npt.NDArray[np.int64]
 Opponent = str | Agent | Sequence[str | Agent]
 
 _RANDOM_SEAT = -1
 CALLER = -1
 """In `who`: the caller has the seat."""
-_NOBODY = -2
-"""The number of no agent: templates that are called with it let nobody play on."""
 _REFUSED = -2
 """What `step_on` returns in place of a table where an action of the callers is not legal."""
 _ROWS_PER_THREAD = 64
@@ -90,19 +89,22 @@ def step_and_gain(kept: Kept, row: int, action: int) -> None:
 
 
 @template
-def play_on(act: int, by: Opaque, kept: Kept, number: int, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
-    """Let the agent of that number play on the tables `rows` for as long as it is to act, and write what the caller is
-    shown where it is the caller's turn or the game is over. `act` is the address of the agent's `act_at`, `by` what it
-    plays by.
+def play_on(acts: Numbers, by: Numbers, kept: Kept, plays: bool, rows: Numbers) -> tuple[int, int]:
+    """Let the agents that have an address in `acts` play on the tables `rows` for as long as they are to act, if
+    anybody `plays`, and write what the caller is shown where it is the caller's turn or the game is over. `by` has the
+    addresses of what they play by.
 
     Return (-1, 0), or a table and an illegal action that the agent chose there; the table stays as it was then.
     """
     options, batch, _deck, _start_outcomes, _limit, callers = kept.values
     for row in rows:
-        while batch.seat[row] >= 0 and callers.who[row, batch.seat[row]] == number:
+        while plays and batch.seat[row] >= 0:
             acting = int(batch.seat[row])
+            number = callers.who[row, acting]
+            if number < 0 or not acts[number]:
+                break
             key = decision_key(callers.keys[row], acting, int(batch.own_decisions[row, acting]))
-            action = call(act, by, Rows(batch.observation, batch.flat, batch.mask), row, key)
+            action = call(acts[number], by[number], Rows(batch.observation, batch.flat, batch.mask), row, key)
             if action < 0 or action >= batch.mask.shape[1] or batch.mask[row, action] == 0:
                 hand_out(batch, row)
                 return row, action
@@ -118,7 +120,7 @@ def play_on(act: int, by: Opaque, kept: Kept, number: int, rows: npt.NDArray[np.
 
 
 @template
-def open_on(act: int, by: Opaque, kept: Kept, number: int, rows: npt.NDArray[np.int64], deal: bool) -> tuple[int, int]:
+def open_on(acts: Numbers, by: Numbers, kept: Kept, plays: bool, rows: Numbers, deal: bool) -> tuple[int, int]:
     """Seat callers and agents for new episodes on `rows`, which begin here with `deal`; then do what `play_on` does."""
     options, batch, deck, start_outcomes, _limit, callers = kept.values
     seats = callers.who.shape[1]
@@ -134,14 +136,12 @@ def open_on(act: int, by: Opaque, kept: Kept, number: int, rows: npt.NDArray[np.
             begin(options, batch, start_outcomes, row)
             deal_out(options, batch, deck, row)
             show(options, batch, row)
-    found: tuple[int, int] = play_on(act, by, kept, number, rows)
+    found: tuple[int, int] = play_on(acts, by, kept, plays, rows)
     return found
 
 
 @template
-def step_on(
-    act: int, by: Opaque, kept: Kept, number: int, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
-) -> tuple[int, int]:
+def step_on(acts: Numbers, by: Numbers, kept: Kept, plays: bool, rows: Numbers, actions: Numbers) -> tuple[int, int]:
     """Play the callers' `actions[k]` on tables `rows[k]`, and then do what `play_on` does. Where one of them is not
     legal, play none, and return _REFUSED and the first such k."""
     bad = all_legal(kept.values[1].mask, rows, actions, actions)
@@ -149,7 +149,7 @@ def step_on(
         return _REFUSED, bad
     for k in range(rows.shape[0]):
         step_and_gain(kept, rows[k], actions[k])
-    found: tuple[int, int] = play_on(act, by, kept, number, rows)
+    found: tuple[int, int] = play_on(acts, by, kept, plays, rows)
     return found
 
 
@@ -207,29 +207,30 @@ class SeatTables:
         self._all = np.arange(num_envs)
         self._workers = Workers(num_threads, _ROWS_PER_THREAD)
         self._events, self._dealt = events, False
-        able = [number for number, one in enumerate(agents) if getattr(one, "kernel", None) is not None]
-        self._compiled = [number for number in able if not (events or getattr(agents[number], "hears_ends", False))]
-        """The agents that play in machine code."""
+        self._compiled = [
+            getattr(one, "kernel", None) is not None and not (events or getattr(one, "hears_ends", False))
+            for one in agents
+        ]
+        """Which agents play in machine code."""
         self._reseed()
 
     @functools.cached_property
-    def _threads(self) -> dict[int, list[Calls]]:
-        """The templates by the number of an agent, for each thread, with all but number and rows."""
+    def _threads(self) -> list[Calls]:
+        """The templates, for each thread, with the arrays that are the same at each call."""
         callers = Callers(
             self._fixed, int(len(self.agents) > 1), self.seat, self._who, self._keys, self._gained,
             self.game.records(self._vectors), self._vectors, self._masks,
         )  # fmt: skip
         given = [self.tables.for_kernels() for _ in range(self._workers.num_threads)]
         kept = [Kept.of(one.options, one.batch, one.deck, one.start_outcomes, one.limit, callers) for one in given]
-        return {number: [self._calls(number, one) for one in kept] for number in self._compiled or [_NOBODY]}
+        return [self._calls(one) for one in kept]
 
-    def _calls(self, number: int, kept: Kept) -> Calls:
-        """For one thread and agent."""
-        address, by = player(None if number == _NOBODY else self.agents[number], self.game)
+    def _calls(self, kept: Kept) -> Calls:
+        both = zip(self.agents, self._compiled, strict=True)
+        players = [player(agent, self.game) if compiled else NOBODY for agent, compiled in both]
 
         def bound(name: str) -> Callable[..., tuple[int, int]]:
-            called = Calling(lambda: _kernels(self.game)[name], address, at_once=False)
-            return functools.partial(called, by, kept)
+            return functools.partial(Bound(lambda: _kernels(self.game)[name], players, at_once=False), kept)
 
         return {name: bound(name) for name in ("play_on", "open_on", "step_on")}
 
@@ -299,32 +300,19 @@ class SeatTables:
     def _play(self, name: str, rows: npt.NDArray[np.int64], *arrays: Any, last: tuple[Any, ...] = ()) -> bool:
         """Call a template, and let all agents play up to the callers' decisions. Return whether the callers' actions
         were legal; if not, nothing was played."""
-        able = [] if self.tables.packs_left else self._compiled
-        if not self._call(name, able[0] if able else _NOBODY, rows, *arrays, last=last):
+        if not self._call(name, rows, *arrays, last=last):
             return False
-        if len(able) < len(self.agents):
-            advance(self.tables, self.agents, self._who, rows, self._keys, self._gained, self._play_compiled)
-        elif len(able) > 1:
-            self._play_compiled(rows)
+        if self.tables.packs_left or not all(self._compiled):
+            play_on = functools.partial(self._call, "play_on")
+            advance(self.tables, self.agents, self._who, rows, self._keys, self._gained, play_on)
         return True
 
-    def _play_compiled(self, rows: npt.NDArray[np.int64]) -> None:
-        """Let the agents in machine code play until none of them is to act, and write what the callers are shown."""
-        able, seat = [] if self.tables.packs_left else self._compiled, self.tables.arrays.seat
-        while len(rows):
-            for number in able or [_NOBODY]:
-                self._call("play_on", number, rows)
-            rows = rows[seat[rows] >= 0]
-            rows = rows[np.isin(self._who[rows, seat[rows]], able)]
-
-    def _call(
-        self, name: str, number: int, rows: npt.NDArray[np.int64], *arrays: Any, last: tuple[Any, ...] = ()
-    ) -> bool:
+    def _call(self, name: str, rows: Numbers, *arrays: Any, last: tuple[Any, ...] = ()) -> bool:
         """Call a template on all threads; return whether the callers' actions were legal."""
-        threads, found = self._threads.get(number) or next(iter(self._threads.values())), list[tuple[int, int]]()
+        found, plays = list[tuple[int, int]](), not self.tables.packs_left
 
-        def play(thread: int, *parts: npt.NDArray[np.int64]) -> None:
-            row, action = threads[thread][name](number, *parts, *last)
+        def play(thread: int, *parts: Numbers) -> None:
+            row, action = self._threads[thread][name](plays, *parts, *last)
             if row != -1:
                 found.append((row, action))
 
@@ -332,7 +320,8 @@ class SeatTables:
         for row, action in found[:1]:
             if row == _REFUSED:
                 return False
-            raise IllegalAction(f"The agent {name_of(self.agents[number])}: {self.tables.refusal(row, action)}")
+            agent = self.agents[self._who[row, self.tables.arrays.seat[row]]]
+            raise IllegalAction(f"The agent {name_of(agent)}: {self.tables.refusal(row, action)}")
         return True
 
     def _instead(

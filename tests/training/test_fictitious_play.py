@@ -154,7 +154,7 @@ def test_plans_are_remembered_from_step_to_step_in_bounded_memory() -> None:
         match.close()
     for by_views, in_machine_code in zip(*results, strict=True):
         assert (by_views == in_machine_code).all()
-    (kept,) = planned._idle[0].values
+    (kept,) = planned._idle[0]._players[0].by.values
     assert kept.memory.shape == (ROWS, MEMORY)
     assert 200 < np.count_nonzero(kept.memory[:, 0]) <= 2 * 2 * 60
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.base.agent import Agent, name_of
-from backalley.agents.base.rule_based import played_by, seen_by
+from backalley.agents.base.agent import Agent, Rows, name_of
+from backalley.agents.base.rule_based import player
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.mixture import MixtureAgent, model_of
 from backalley.agents.policies.planner import PlannerAgent, Values, classes_digest, plans_of
@@ -31,7 +31,7 @@ from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, report, show, table_names
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game, GameType
-from backalley.envs.core.game.kernels import CHANCE, Bound, specialise, template, unbound
+from backalley.envs.core.game.kernels import CHANCE, Bound, call, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 from ..config.config import Config, ConfigError
@@ -45,14 +45,14 @@ _SEAT, _KEYS = 1, 3
 _RESULTS = 64
 """Results of an episode for which there is room."""
 
-MINE = OTHERS = MINE_VIEW = OTHERS_VIEW = OBSERVE = LOOK = RESULT = unbound
-"""Both players with their views, the game's `observe` and `look`, and its model's `result`, in `watch_episodes`."""
+OBSERVE = LOOK = RESULT = unbound
+"""The game's `observe` and `look`, and its model's `result`, in `watch_episodes`."""
 
 
 @template
 def watch_episodes(
-    mine: Any,
-    others: Any,
+    acts: npt.NDArray[np.int64],
+    by: npt.NDArray[np.int64],
     options: Any,
     batch: Batch,
     deck: Deck,
@@ -63,9 +63,10 @@ def watch_episodes(
     decisions: npt.NDArray[np.int64],
     results: npt.NDArray[np.int64],
 ) -> int:
-    """Play an episode for each stream; write what one seat saw of its parts and the opponent's to `results` [n, width],
-    of the first that find room. Return how many there are."""
-    made = 0
+    """Play an episode for each stream, the first player in one seat and the second in the others; write what that seat
+    saw of its parts and the opponent's to `results` [n, width], of the first that find room. Return how many there
+    are."""
+    made, rows = 0, Rows(batch.observation, batch.flat, batch.mask)
     for number in range(streams.shape[0]):
         _, me = rng.below(rng.fork(streams[number], _SEAT), len(notes.returns))
         keys = rng.fork(streams[number], _KEYS)
@@ -77,12 +78,9 @@ def watch_episodes(
         ended = batch.seat[0] < 0
         while not ended:
             key = rng.fork(keys, int(batch.decisions[0]))
-            if batch.seat[0] == me:
-                decisions[1] += 1
-                action = MINE(mine, MINE_VIEW(batch, 0), batch.mask[0], key)
-            else:
-                action = OTHERS(others, OTHERS_VIEW(batch, 0), batch.mask[0], key)
-            apply(options, batch, 0, action)
+            other = int(batch.seat[0] != me)
+            decisions[1] += 1 - other
+            apply(options, batch, 0, call(acts[other], by[other], rows, 0, key))
             notes.flat[0, :] = 0
             OBSERVE(options, batch.state[0], me, notes.observation[0])
             LOOK(options, notes.observation[0], notes.classes, notes.outcomes)
@@ -101,12 +99,11 @@ def watch_episodes(
 
 
 @functools.cache
-def _watched(game: GameType, mine: Any, mine_view: Any, others: Any, others_view: Any) -> Callable[..., int]:
-    """Return `watch_episodes` for two kernels of a game, with their views."""
+def _watched(game: GameType) -> Callable[..., int]:
+    """Return `watch_episodes` for a game."""
     assert game.plans is not None
     assert game.plan_model is not None
-    own = {"MINE": mine, "MINE_VIEW": mine_view, "OTHERS": others, "OTHERS_VIEW": others_view}
-    names = {**table_names(game), **own, "LOOK": game.plans.look, "RESULT": game.plan_model.result}
+    names = {**table_names(game), "LOOK": game.plans.look, "RESULT": game.plan_model.result}
     return specialise([watch_episodes], names)["watch_episodes"]
 
 
@@ -220,11 +217,10 @@ class FictitiousPlay(Phase):
         decisions = np.zeros(2, np.int64)
         if response.kernel is None or other.kernel is None:
             raise ConfigError(f"The phase {NAME} plays in machine code, and {name_of(other)} has no kernel.")
-        both = (response.kernel, seen_by(response), other.kernel, seen_by(other))
-        watch = Bound(functools.partial(_watched, self.game.type, *both))
-        table = (given.batch, given.deck, given.start_outcomes, given.limit)
-        playing = played_by(response, self.game), played_by(other, self.game), self.game.options
-        made = watch(*playing, *table, streams, self._notes, decisions, results)
+        players = [player(agent, self.game) for agent in (response, other)]
+        table = self.game.options, given.batch, given.deck, given.start_outcomes, given.limit
+        watch = Bound(lambda: _watched(self.game.type), players)
+        made = watch(*table, streams, self._notes, decisions, results)
         self.decisions += int(decisions[0])
         self.samples += int(decisions[1])
         return results[:made]

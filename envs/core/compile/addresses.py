@@ -8,10 +8,8 @@ keep their player compiled in: with it behind an address, `search:24` took 1.2 t
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 import numpy as np
@@ -32,12 +30,9 @@ from numba.extending import (
 
 from backalley.console.errors import InvalidType
 
-from . import tiering
-from .kernel import Bound, bind
-from .tiering import Interpreted, TookTooLong, in_machine_code
+from .kernel import machine_code
+from .tiering import Interpreted
 from .whole_program import WholeProgramDispatcher
-
-R = TypeVar("R")
 
 
 class Kept(int):
@@ -66,19 +61,8 @@ class Kept(int):
         return Kept.of, self.values
 
 
-class Opaque(Kept):
-    """What is kept, for a kernel that hands it on to any of several kernels (`call`), and does not know its type."""
-
-    def __new__(cls, kept: Kept) -> Opaque:
-        """The same memory."""
-        made = super().__new__(cls, kept)
-        made.values, made._memory = kept.values, kept._memory
-        return made
-
-
 def _lay(value: Any, out: bytearray) -> None:
-    """Write a value as machine code has it: truth values in a byte, NumPy's scalars as they are, all else in words of
-    64 bits."""
+    """Write a value as machine code has it, each number in its own width and at a multiple of it."""
     width = _width(value)
     out.extend(bytes(-len(out) % width))
     if isinstance(value, tuple):
@@ -88,18 +72,14 @@ def _lay(value: Any, out: bytearray) -> None:
     elif isinstance(value, np.ndarray):
         words = 0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides
         out.extend(np.array(words, np.int64).tobytes())
-    elif isinstance(value, np.generic):
-        out.extend(value.tobytes())
-    elif isinstance(value, float):
-        out.extend(np.float64(value).tobytes())
-    elif isinstance(value, int):
-        out.extend(int(value).to_bytes(width, sys.byteorder, signed=True))
+    elif isinstance(value, int | float | np.generic):
+        kind = bool if isinstance(value, bool) else np.int64 if isinstance(value, int) else None  # an enumeration, too
+        out.extend(np.asarray(value, kind).tobytes())
     else:
         raise InvalidType(f"{value!r} of type {type(value).__name__} cannot be kept for kernels.")
 
 
 def _width(value: Any) -> int:
-    """The bytes of which a value's place is a multiple."""
     if isinstance(value, tuple):
         return max(map(_width, value), default=1)
     return value.itemsize if isinstance(value, np.generic) else 1 if isinstance(value, bool) else 8
@@ -118,7 +98,7 @@ class _KeptType(types.Type):
 
 @typeof_impl.register(Kept)  # type: ignore[untyped-decorator]
 def _typeof(kept: Kept, context: Any) -> _KeptType:
-    return _KeptType(None if isinstance(kept, Opaque) else numba.typeof(kept.values))
+    return _KeptType(numba.typeof(kept.values))
 
 
 @register_model(_KeptType)
@@ -147,79 +127,27 @@ def _values(context: Any, builder: Any, kind: Any, kept: Any, name: str) -> Any:
 
 
 class Address(int):
-    """Where a kernel's machine code is; it stays there as long as this lives."""
+    """Where a kernel's machine code is; it stays there as long as this lives. Python calls the kernel as Python."""
 
-    in_python: Interpreted
-    """The same kernel."""
     _code: Any
+    _python: Interpreted
+
+    def __call__(self, *args: Any) -> Any:
+        """Call it."""
+        return self._python(*args)
 
     @staticmethod
     def of(function: Callable[..., int], *example: Any, at_once: bool = True) -> Address | Interpreted:
         """Return the address of a kernel that returns an int64, for arguments of the types of `example`: `Kept`, whole
         numbers and uint64. With `at_once=False` the result may be an `Interpreted`, as that of `bind`."""
-        if not in_machine_code():
-            return Interpreted(function)
-        kinds = tuple(numba.typeof(value) for value in example)
         if isinstance(function, WholeProgramDispatcher):
             function.has_address = True
-            if function.found(kinds) is None:
-                if tiering.runs_as_python(at_once):
-                    return Interpreted(function)
-                with tiering.announced():
-                    function.entry(kinds)
-            code = function.entries[kinds]
-        else:
-            with tiering.announced():
-                function.compile(kinds)  # type: ignore[attr-defined]
-            code = function.overloads[kinds]  # type: ignore[attr-defined]
+        code = machine_code(function, example, at_once)
+        if code is None:
+            return Interpreted(function)
         made = Address(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
-        made.in_python, made._code = Interpreted(function), code
+        made._code, made._python = code, Interpreted(function)
         return made
-
-
-class Calling(Bound[R]):
-    """A kernel whose first argument is the address of another one, which it calls; both run as machine code, or both as
-    Python (see `Bound`)."""
-
-    def __init__(
-        self,
-        find: Callable[[], Callable[..., R]],
-        address: Callable[[bool], Address | Interpreted],
-        *,
-        at_once: bool = True,
-    ) -> None:
-        """`address` is called with `at_once`."""
-        super().__init__(find, at_once=at_once)
-        self._address = address
-
-    def __call__(self, *args: Any) -> R:
-        """Call it, with all arguments but the first."""
-        if self._entry is not None:
-            return self._entry(*args)
-        try:
-            return self._linked(*args)
-        except TookTooLong:
-            tiering.compile_from_now_on()
-            self._at_once = True
-            return self._linked(*args)
-
-    def _linked(self, *args: Any) -> R:
-        function, address = self._find(), self._address(self._at_once)
-        entry = bind(function, Address(0), *args, at_once=self._at_once)
-        if isinstance(address, Interpreted) or isinstance(entry, Interpreted):
-            found: R = Interpreted(function)(address, *args)
-            return found
-        self._entry = functools.partial(entry, address)
-        return self._entry(*args)
-
-
-def _pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """What lies at an address, or is kept, or the value itself, in memory."""
-    if isinstance(kind, types.Integer):
-        return builder.inttoptr(value, cgutils.voidptr_t)
-    if not isinstance(kind, _KeptType):
-        value = cgutils.alloca_once_value(builder, value)
-    return builder.bitcast(value, cgutils.voidptr_t)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -227,22 +155,21 @@ def _call(typing: Any, address: Any, by: Any, shown: Any, row: Any, key: Any) ->
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kinds = types.voidptr, types.voidptr, types.int64, types.uint64
         function = builder.inttoptr(args[0], context.call_conv.get_function_type(types.int64, kinds).as_pointer())
-        pointers = [_pointer(context, builder, signature.args[place], args[place]) for place in (1, 2)]
-        given = (*pointers, *args[3:])
+        laid = builder.bitcast(cgutils.alloca_once_value(builder, args[2]), cgutils.voidptr_t)
+        given = builder.inttoptr(args[1], cgutils.voidptr_t), laid, *args[3:]
         status, found = context.call_conv.call_function(builder, function, types.int64, kinds, given)
         with cgutils.if_unlikely(builder, status.is_error):
             context.call_conv.return_status_propagate(builder, status)
         return found
 
-    return types.int64(types.int64, by, shown, types.int64, types.uint64), code
+    return types.int64(types.int64, types.int64, shown, types.int64, types.uint64), code
 
 
-def _call_in_python(act: Address | Interpreted, by: Kept, shown: Any, row: int, key: np.uint64) -> Any:
-    python: Any = getattr(act, "in_python", act)
-    return python(by, Kept.of(shown), row, key)
+def _call_in_python(act: Any, by: Any, shown: Any, row: int, key: np.uint64) -> Any:
+    return act(by, Kept.of(shown), row, key)
 
 
 _call.in_python = _call_in_python
 call: Any = _call_in_python if numba.config.DISABLE_JIT else _call
-"""In a kernel: `call(address, by, shown, row, key)` calls the kernel at an address, `kernel(by: Kept, shown: Kept, row,
-key) -> int64`. `by` is an address, too, or an `Opaque`; `shown` is a tuple. Raises what the kernel raises."""
+"""In a kernel: `call(acts[n], by[n], shown, row, key)` calls player n (see `Bound`), who is shown a tuple. Raises
+what the player raises."""

@@ -22,8 +22,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic, overload
 
 from . import tiering
-from .kernel import COMPILED, uncompiled
-from .templates import specialise, template, unbound
+from .kernel import COMPILED, specialise, template, unbound, uncompiled
 from .tiering import TookTooLong
 from .whole_program import WholeProgramDispatcher
 

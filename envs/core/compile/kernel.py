@@ -9,12 +9,13 @@ tool.
 from __future__ import annotations
 
 import dis
+import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import numba
 import numpy as np
@@ -116,44 +117,79 @@ def bind(function: Callable[..., R], *example: Any, at_once: bool = True) -> Cal
     """
     if not COMPILED:
         return explaining()(function)
-    if tiering.MODE == "never":
+    code = machine_code(function, example, at_once)
+    if code is None:
         return Interpreted(function)
+    entry: Callable[..., R] = code.entry_point
+    return entry
+
+
+def machine_code(function: Callable[..., Any], example: Sequence[Any], at_once: bool) -> Any:
+    """Return Numba's result of compiling a kernel for arguments of the types of `example`; None where it runs as
+    Python."""
+    if not COMPILED or tiering.MODE == "never":
+        return None
     kinds = tuple(numba.typeof(value) for value in example)
-    if isinstance(function, WholeProgramDispatcher):
-        entry: Callable[..., R] | None = function.found(kinds)
-        if entry is None and tiering.runs_as_python(at_once):
-            return Interpreted(function)
-        if entry is None:
-            with tiering.announced():
-                entry = function.entry(kinds)
-        return entry
-    with tiering.announced():
-        function.compile(kinds)  # type: ignore[attr-defined]
-    plain: Callable[..., R] = function.overloads[kinds].entry_point  # type: ignore[attr-defined]
-    return plain
+    if not isinstance(function, WholeProgramDispatcher):
+        with tiering.announced():
+            function.compile(kinds)  # type: ignore[attr-defined]
+        return function.overloads[kinds]  # type: ignore[attr-defined]
+    if function.found(kinds) is None:
+        if tiering.runs_as_python(at_once):
+            return None
+        with tiering.announced():
+            function.entry(kinds)
+    return function.entries[kinds]
+
+
+class Player(NamedTuple):
+    """A kernel that others call by its address: `kernel(by: Kept, shown: Kept, row, key) -> int64`."""
+
+    find: Callable[[bool], Any]
+    """Finds its `Address`, or an `Interpreted`; called with `at_once`. The address 0 is nobody's."""
+    by: Any
+    """A `Kept`."""
 
 
 class Bound(Generic[R]):
-    """A kernel that is looked up, and bound to the types of its arguments (see `bind`), at its first call."""
+    """A kernel that is looked up, and bound to the types of its arguments (see `bind`), at its first call; and the
+    players that it calls by their addresses, if any. All run as machine code, or all as Python."""
 
-    def __init__(self, find: Callable[[], Callable[..., R]], *, at_once: bool = True) -> None:
-        self._find, self._at_once = find, at_once
+    def __init__(
+        self, find: Callable[[], Callable[..., R]], players: Sequence[Player] = (), *, at_once: bool = True
+    ) -> None:
+        """Where there are `players`, the kernel's first two arguments are arrays [n]: their addresses, and those of
+        what they play by."""
+        self._find, self._players, self._at_once = find, players, at_once
         self._entry: Callable[..., R] | None = None
 
-    def __call__(self, *args: Any) -> R:
-        """Call it."""
+    def link(self, *args: Any) -> bool:
+        """Bind it; return whether it runs as machine code."""
         if self._entry is not None:
-            return self._entry(*args)
-        entry = bind(self._find(), *args, at_once=self._at_once)
-        if isinstance(entry, Interpreted):
+            return True
+        players = [player.find(self._at_once) for player in self._players], [player.by for player in self._players]
+        in_python = any(isinstance(one, Interpreted) for one in players[0])
+        arrays = [np.array([0] * len(one) if in_python else one, np.int64) for one in players if one]
+        entry = bind(self._find(), *arrays, *args, at_once=self._at_once)
+        if in_python or isinstance(entry, Interpreted):
+            self._slow = functools.partial(Interpreted(self._find()), *(one for one in players if one))
+            return False
+        self._entry = functools.partial(entry, *arrays) if arrays else entry
+        return True
+
+    def __call__(self, *args: Any) -> R:
+        """Call it, with all arguments but its players."""
+        if self._entry is None and not self.link(*args):
             try:
-                found: R = entry(*args)
+                found: R = self._slow(*args)
                 return found
             except TookTooLong:
                 tiering.compile_from_now_on()
-                entry = bind(self._find(), *args)
-        self._entry = entry
-        return entry(*args)
+                self._at_once = True
+                if not self.link(*args):
+                    raise
+        assert self._entry is not None
+        return self._entry(*args)
 
 
 # Templates ------------------------------------------------------------------------------------------------------------

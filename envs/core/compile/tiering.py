@@ -23,7 +23,6 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config
 from numba.core.dispatcher import Dispatcher, OmittedArg
 
 from backalley.console.errors import InvalidValue
@@ -84,11 +83,6 @@ def runs_as_python(at_once: bool = False) -> bool:
     """Whether a kernel of which there is no machine code runs as Python now; one of large work, `at_once`, only where
     another process compiles."""
     return _left > 0 and (searches > 0 or not at_once)
-
-
-def in_machine_code() -> bool:
-    """Whether large work runs in machine code: unless the user said `never`."""
-    return MODE != "never" and not config.DISABLE_JIT
 
 
 def compile_from_now_on() -> None:

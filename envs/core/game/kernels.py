@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compile.addresses import Address, Calling, Kept, Opaque, call
+from ..compile.addresses import Address, Kept, call
 from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
 from ..compile.kernel import (
     COMPILED,
     Bound,
+    Player,
     bind,
     bounded,
     inlined,
@@ -24,7 +25,6 @@ from ..compile.kernel import (
     wrapping,
 )
 from ..compile.tiering import (
-    Interpreted,
     compile_from_now_on,
     compile_time,
     compiled_elsewhere,
@@ -32,10 +32,9 @@ from ..compile.tiering import (
 )
 
 __all__ = [
-    "CHANCE", "COMPILED", "MEMORY", "OVER", "Address", "Bot", "Bound", "Calling", "Interpreted", "Kept", "Kernels",
-    "Opaque", "Planner", "Plans", "bind", "bounded", "call", "compile_from_now_on", "compile_time",
-    "compiled_elsewhere", "guarded", "inlined", "kernel", "passing", "specialise", "template", "times", "unbound",
-    "wrapping",
+    "CHANCE", "COMPILED", "MEMORY", "OVER", "Address", "Bot", "Bound", "Kept", "Kernels", "Planner", "Plans",
+    "Player", "bind", "bounded", "call", "compile_from_now_on", "compile_time", "compiled_elsewhere", "guarded",
+    "inlined", "kernel", "passing", "specialise", "template", "times", "unbound", "wrapping",
 ]  # fmt: skip
 
 
