@@ -121,7 +121,7 @@ def player(agent: Agent, game: Game) -> Player:
     by, vectors = Kept.of(played_by(agent, game)), np.zeros((1, game.observation_size), game.observation_base)
     shown = Kept.of(Rows(game.records(vectors), vectors, np.zeros((1, game.num_actions), np.int8)))
     kernel = _act_kernel(act, seen_by(agent))
-    return Player(lambda at_once: Address.of(kernel, by, shown, 0, np.uint64(0), at_once=at_once), by)
+    return Player(functools.partial(Address.of, kernel, by, shown, 0, np.uint64(0)), by)
 
 
 NOBODY = Player(lambda at_once: Address(0), Kept.of())

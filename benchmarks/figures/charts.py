@@ -15,20 +15,7 @@ from backalley.envs.core.drawing.pictures import letters
 from backalley.envs.core.drawing.pictures.canvas import Canvas, number
 from backalley.envs.core.drawing.pictures.colours import Colours, colours
 
-from .axes import (
-    LINE,
-    SMALL,
-    Axis,
-    Drawn,
-    Field,
-    Form,
-    Words,
-    at_points,
-    linear,
-    logarithmic,
-    of_mark,
-    stacked,
-)
+from .axes import LINE, SMALL, Axis, Drawn, Field, Form, Words, at_points, linear, logarithmic, of_mark, stacked
 from .stats import Estimate
 
 WIDTH, MARGIN = 960.0, 22.0

@@ -9,20 +9,7 @@ from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, pl
 from .bets import has_purses, level_of, money, side_of
 from .coup import two_cards, value
 from .observation import bet_shows, hand_of, seen_places
-from .state import (
-    BANK,
-    BETTING,
-    COUP,
-    NO_BET,
-    PLAYER,
-    SHOWN,
-    STAND,
-    Mode,
-    Options,
-    Reshuffle,
-    State,
-    pack_size,
-)
+from .state import BANK, BETTING, COUP, NO_BET, PLAYER, SHOWN, STAND, Mode, Options, Reshuffle, State, pack_size
 
 SIDE_NAMES = ("player", "bank", "tie")
 HANDS = ("Player", "Banker")

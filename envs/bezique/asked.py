@@ -19,17 +19,7 @@ from ..core.rules import rng
 from ..core.rules.cards import count_bits
 from ..core.rules.tricks import lowest_card
 from .declarations import declared, eligible, may_declare
-from .groups import (
-    BEZIQUE_TYPES,
-    FOUR_TYPES,
-    kind_of,
-    member,
-    members,
-    pairs_of,
-    quartets_of,
-    runs_of,
-    seen_by_both,
-)
+from .groups import BEZIQUE_TYPES, FOUR_TYPES, kind_of, member, members, pairs_of, quartets_of, runs_of, seen_by_both
 from .pack import beats, drawing, is_seven
 from .state import (
     ALL_TYPES,

@@ -9,13 +9,7 @@ from ..core.compile.bit_rows import spread
 from ..core.compile.kernel import kernel
 from ..core.rules import cards, trick_hand, tricks
 from ..core.rules.record import field
-from ..core.rules.trick_hand import (
-    SCORE_UNIT,
-    left_of,
-    mark_voids,
-    offset_of,
-    per_seat,
-)
+from ..core.rules.trick_hand import SCORE_UNIT, left_of, mark_voids, offset_of, per_seat
 from .points import MOST_PIPS, top_bid
 from .state import (
     ANY_CARD,

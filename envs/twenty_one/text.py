@@ -8,19 +8,7 @@ from backalley.console.errors import InvalidValue
 
 from ..core.compile.interfaces import OVER
 from ..core.rules.table import FACE_DOWN, Pile, Place, Table, laid_out, pile, place
-from .state import (
-    BANKER,
-    DECLARE,
-    DEPOSIT,
-    MOST_SEATS,
-    NEW_BANKER,
-    POINTS,
-    PUNTERS,
-    RANKS,
-    SUITS,
-    Options,
-    State,
-)
+from .state import BANKER, DECLARE, DEPOSIT, MOST_SEATS, NEW_BANKER, POINTS, PUNTERS, RANKS, SUITS, Options, State
 from .stock import sees
 from .valuation import totals
 

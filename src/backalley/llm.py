@@ -27,13 +27,7 @@ from backalley.envs.core.game import arguments
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.catalogue import game_names
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.text import (
-    UnreadableAnswer,
-    legal_texts,
-    observation_text,
-    read_answer,
-    rules_text,
-)
+from backalley.envs.core.text import UnreadableAnswer, legal_texts, observation_text, read_answer, rules_text
 
 ANSWER = 'Answer with a JSON object that names your action, such as {"action": "NAME"}. The last one counts.'
 _SEARCH = re.compile(r"(?:mc|search(?:\+(.+?))?):\d{1,3}(?::\d{1,5})?")

@@ -127,11 +127,9 @@ def test_the_end_of_an_episode(game: Game) -> None:
 
 @TWO_QUICK
 def test_an_illegal_action_ends_the_episode_or_is_replaced(game: Game) -> None:
-    single = {name: gymnasium.make(game.type.gymnasium_id, opponent="random", on_illegal=name) for name in MODES}
-    batch = {
-        name: gymnasium.make_vec(game.type.gymnasium_id, num_envs=3, opponent="random", on_illegal=name)
-        for name in MODES
-    }
+    name, given = game.type.gymnasium_id, {"opponent": "random"}
+    single = {mode: gymnasium.make(name, on_illegal=mode, **given) for mode in MODES}
+    batch = {mode: gymnasium.make_vec(name, num_envs=3, on_illegal=mode, **given) for mode in MODES}
     for env in (*single.values(), *batch.values()):
         env.reset(seed=5)
     with pytest.raises(IllegalAction, match="no action"):
@@ -151,8 +149,7 @@ def test_an_illegal_action_ends_the_episode_or_is_replaced(game: Game) -> None:
     legal = batch["terminate"].action_space.sample()
     infos = batch["terminate"].step([*legal[:2], -1])[4]
     assert infos["_illegal_action"].tolist() == [False, False, True]
-    legal = batch["terminate"].action_space.sample()
-    assert "illegal_action" not in batch["terminate"].step(legal)[4]
+    assert "illegal_action" not in batch["terminate"].step(batch["terminate"].action_space.sample())[4]
     infos = batch["random"].step(np.full(3, -1))[4]
     assert infos["_illegal_action"].all()
     _, _, over, _, info = single["random"].step(-1)
@@ -346,11 +343,7 @@ def test_actions_and_resets_are_checked() -> None:
     for several in ([0], 0, [0.0, 0.0], [[0, 0]], None):
         with pytest.raises((TypeError, ValueError), match=r"whole numbers|one action each"):
             envs.step(several)
-    for options, says in (
-        ({"deck": []}, "Did you mean decks"),
-        ({"decks": [[4.5]]}, "no card 4.5"),
-        ("x", "dictionary"),
-    ):
+    for options, says in (({"deck": []}, "mean decks"), ({"decks": [[4.5]]}, "no card 4.5"), ("x", "dictionary")):
         for one in (env, envs):
             with pytest.raises((TypeError, ValueError), match=says):
                 one.reset(options=options)  # type: ignore[arg-type]
@@ -381,8 +374,11 @@ class AskedThroughViews(Agent):
         return self._agent.act(view)
 
 
-def play_alike(envs: list[GymnasiumVectorEnv], decks: list[list[int]]) -> None:
+def play_alike(game: Game, num_envs: int, opponents: list[tuple[Any, int]], decks: list[Any]) -> None:
+    """Opponents, each on some threads."""
+    made = functools.partial(GymnasiumVectorEnv, game, num_envs, seat="random")
     draw = np.random.default_rng(5)
+    envs = [made(opponent=one, num_threads=threads) for one, threads in opponents]
     shown = [env.reset(seed=3, options={"decks": decks})[::-1] for env in envs]
     for _ in range(60):
         legal = shown[0][0]["action_mask"]
@@ -398,14 +394,7 @@ def play_alike(envs: list[GymnasiumVectorEnv], decks: list[list[int]]) -> None:
 def test_opponents_play_the_same_in_compiled_code_and_through_views(game: Game, num_envs: int, packs: int) -> None:
     draw, opponent = np.random.default_rng(5), BotAgent(game) if game.bots else RandomAgent()
     decks = [draw.permutation(game.deck_size)[: game.cards_drawn].tolist() for _ in range(packs)]
-    agents = (opponent, 1), (opponent, 2), (AskedThroughViews(opponent), 1)
-    play_alike(
-        [
-            GymnasiumVectorEnv(game, num_envs, opponent=one, seat="random", num_threads=threads)
-            for one, threads in agents
-        ],
-        decks,
-    )
+    play_alike(game, num_envs, [(opponent, 1), (opponent, 2), (AskedThroughViews(opponent), 1)], decks)
 
 
 @TWO_QUICK
@@ -416,9 +405,8 @@ def test_different_opponents_too(game: Game, num_envs: int, packs: int) -> None:
     others = [(best, RandomAgent())[place % 2] for place in range(max(1, game.num_seats - 1))]
     seen = [AskedThroughViews(one) for one in others]
     some = [(seen[place], one)[place % 2] for place, one in enumerate(others)]
-    sets = others, some, seen
     decks = [list(range(game.cards_drawn))] * packs
-    play_alike([GymnasiumVectorEnv(game, num_envs, opponent=one, seat="random") for one in sets], decks)
+    play_alike(game, num_envs, [(others, 1), (some, 1), (seen, 1)], decks)
 
 
 def test_stacked_decks_are_dealt_once() -> None:
@@ -440,29 +428,23 @@ def agents_of(game: Game) -> dict[str, Any]:
     return {"bot": "bot", "random": "random", "search": SearchAgent(game, 2, num_threads=1), "own": First()}
 
 
+def copied(game: Game, kind: str) -> Any:
+    slow = [pytest.mark.slow] if kind == "search" and game != HAND else []
+    return pytest.param(game, kind, id=f"{kind}-{game.name}", marks=slow)
+
+
 @pytest.mark.parametrize(
-    ("game", "kind"),
-    [
-        pytest.param(
-            game, kind, id=f"{kind}-{game.name}", marks=[pytest.mark.slow] * (kind == "search" and game != HAND)
-        )
-        for kind in ("bot", "random", "search", "own")
-        for game in GAMES
-    ],
+    ("game", "kind"), [copied(game, kind) for kind in ("bot", "random", "search", "own") for game in GAMES]
 )
 @pytest.mark.parametrize("several", [False, True], ids=["single", "batch"])
 def test_copies_in_mid_game_play_on_identically(game: Game, kind: str, several: bool) -> None:
-    env: Any
-    if several:
-        env = GymnasiumVectorEnv(game, 3, opponent=agents_of(game)[kind])
-    else:
-        env = GymnasiumEnv(game, opponent=agents_of(game)[kind])
+    made: Any = functools.partial(GymnasiumVectorEnv, game, 3) if several else functools.partial(GymnasiumEnv, game)
+    env = made(opponent=agents_of(game)[kind])
     env.reset(seed=4)
     for _ in range(3):
-        if not several and any(env.step(env.action_space.sample())[2:4]):
+        done = env.step(env.action_space.sample())
+        if not several and any(done[2:4]):
             env.reset()
-        elif several:
-            env.step(env.action_space.sample())
     copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
     for _ in range(3 if kind == "search" else 12):
         action = env.action_space.sample()
@@ -470,9 +452,8 @@ def test_copies_in_mid_game_play_on_identically(game: Game, kind: str, several: 
         for twin in copies:
             assert np.array_equal(twin.action_space.sample(), action)
             same = twin.step(action)
-            for mine, its in zip(shown[:4], same[:4], strict=True):
-                assert np.array_equal(mine, its)
-            assert np.array_equal(shown[4]["action_mask"], same[4]["action_mask"])
+            both = zip((*shown[:4], shown[4]["action_mask"]), (*same[:4], same[4]["action_mask"]), strict=True)
+            assert all(np.array_equal(mine, its) for mine, its in both)
         if not several and (shown[2] or shown[3]):
             for one in (env, *copies):
                 one.reset()
@@ -486,16 +467,15 @@ def copy_of(pickled: bytes) -> Any:
 @pytest.mark.slow
 def test_other_processes_play_with_bots_and_searches_in_the_seats() -> None:
     """Gymnasium's and SB3's, each of which is sent the environment itself."""
-    context = "spawn"
     made = [GymnasiumEnv(HAND, opponent=kind) for kind in ("bot", SearchAgent(HAND, 2, num_threads=1))]
     makers = [functools.partial(copy_of, pickle.dumps(env)) for env in made]
-    envs = gymnasium.vector.AsyncVectorEnv(makers, context=context)
+    envs = gymnasium.vector.AsyncVectorEnv(makers, context="spawn")
     _, infos = envs.reset(seed=3)
     for _ in range(6):
         infos = envs.step(np.array([np.flatnonzero(mask)[0] for mask in infos["action_mask"]]))[4]
     envs.close()
     vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
-    envs = vec_env.SubprocVecEnv(makers, start_method=context)
+    envs = vec_env.SubprocVecEnv(makers, start_method="spawn")
     envs.reset()
     for _ in range(6):
         envs.step([int(np.flatnonzero(mask)[0]) for mask in envs.env_method("action_masks")])

@@ -28,7 +28,7 @@ from backalley.benchmarks.matches.seeding import Space, roots
 from backalley.benchmarks.matches.tournament import ratings, tournament
 from backalley.cluster.work import Sizes
 from backalley.envs.core.api.tables import IllegalAction
-from backalley.envs.core.compile.kernel import COMPILED, kernel
+from backalley.envs.core.compile.kernel import kernel
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.rng import stream_of
 from backalley.examples import kuhn
@@ -239,16 +239,10 @@ def test_the_same_bytes_for_any_threads_batches_and_route(monkeypatch: pytest.Mo
         assert contents(evaluate(game, agents, deals=300, seed=10)) != expected
 
 
-@pytest.mark.skipif(not COMPILED, reason="says what is compiled")
 def test_matches_are_compiled_where_all_agents_are() -> None:
-    def compiled(seats: int, agents: list[Agent]) -> bool:
-        return Match(table(seats), agents, seatings(table(seats), len(agents))).compiled
-
     one, other = high_agents(3)
-    assert compiled(3, [one, other])
-    assert compiled(1, [one, other, one])
-    assert compiled(3, [one, other, one])
-    assert not compiled(3, [one, Viewed(other)])
+    for agents, compiled in (([one, other], True), ([one, other, one], True), ([one, Viewed(other)], False)):
+        assert Match(table(3), agents, seatings(table(3), len(agents))).compiled == compiled
 
 
 def test_three_different_agents_play_as_through_views() -> None:

@@ -20,13 +20,7 @@ from backalley.benchmarks.speed import alone
 from backalley.benchmarks.speed import speed as speeds
 from backalley.benchmarks.speed.option_sets import allowed, alternatives, mixtures
 from backalley.benchmarks.speed.random_play import RandomPlay, draw, episode_length
-from backalley.benchmarks.speed.speed import (
-    aec_pace,
-    batch_pace,
-    first_step,
-    measure,
-    speed,
-)
+from backalley.benchmarks.speed.speed import aec_pace, batch_pace, first_step, measure, speed
 from backalley.benchmarks.studies.play import soak
 from backalley.benchmarks.studies.play.soak import endure
 from backalley.console.errors import BrokenPromise

@@ -15,15 +15,7 @@ from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.compile.kernel import COMPILED
 from backalley.envs.core.game.catalogue import game
-from backalley.envs.twenty_one.state import (
-    BACK_PASS,
-    BET_POT,
-    DEAL,
-    PASS_BANK,
-    PUT_DEPOSIT,
-    SHUFFLE,
-    TAKE_BANK,
-)
+from backalley.envs.twenty_one.state import BACK_PASS, BET_POT, DEAL, PASS_BANK, PUT_DEPOSIT, SHUFFLE, TAKE_BANK
 
 GAME = game("twenty_one")
 BOTS = list(GAME.bots)

@@ -145,8 +145,8 @@ def machine_code(function: Callable[..., Any], example: Sequence[Any], at_once: 
 class Player(NamedTuple):
     """A kernel that others call by its address: `kernel(by: Kept, shown: Kept, row, key) -> int64`."""
 
-    find: Callable[[bool], Any]
-    """Finds its `Address`, or an `Interpreted`; called with `at_once`. The address 0 is nobody's."""
+    find: Callable[..., Any]
+    """Finds its `Address`, or an `Interpreted`; called with `at_once=`. The address 0 is nobody's."""
     by: Any
     """A `Kept`."""
 
@@ -167,12 +167,12 @@ class Bound(Generic[R]):
         """Bind it; return whether it runs as machine code."""
         if self._entry is not None:
             return True
-        players = [player.find(self._at_once) for player in self._players], [player.by for player in self._players]
-        in_python = any(isinstance(one, Interpreted) for one in players[0])
-        arrays = [np.array([0] * len(one) if in_python else one, np.int64) for one in players if one]
+        acts, by = [one.find(at_once=self._at_once) for one in self._players], [one.by for one in self._players]
+        in_python, players = any(isinstance(one, Interpreted) for one in acts), [acts, by] if acts else []
+        arrays = [np.array([0] * len(one) if in_python else one, np.int64) for one in players]
         entry = bind(self._find(), *arrays, *args, at_once=self._at_once)
         if in_python or isinstance(entry, Interpreted):
-            self._slow = functools.partial(Interpreted(self._find()), *(one for one in players if one))
+            self._slow = functools.partial(Interpreted(self._find()), *players)
             return False
         self._entry = functools.partial(entry, *arrays) if arrays else entry
         return True

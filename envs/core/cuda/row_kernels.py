@@ -11,17 +11,7 @@ import numpy.typing as npt
 
 from ..compile.interfaces import OVER
 from ..compile.kernel import passing, sources_of, specialise, template, unbound, uncompiled
-from ..engine.batch_kernels import (
-    Batch,
-    Deck,
-    IntArray,
-    all_legal,
-    begin,
-    deal_out,
-    hand_out,
-    show,
-    step_table,
-)
+from ..engine.batch_kernels import Batch, Deck, IntArray, all_legal, begin, deal_out, hand_out, show, step_table
 from ..engine.batch_play import play_kernels, random_act
 from ..engine.engine import table_names
 from ..game.game import Game

@@ -24,12 +24,7 @@ from ..compile.kernel import (
     unbound,
     wrapping,
 )
-from ..compile.tiering import (
-    compile_from_now_on,
-    compile_time,
-    compiled_elsewhere,
-    times,
-)
+from ..compile.tiering import compile_from_now_on, compile_time, compiled_elsewhere, times
 
 __all__ = [
     "CHANCE", "COMPILED", "MEMORY", "OVER", "Address", "Bot", "Bound", "Kept", "Kernels", "Planner", "Plans",

@@ -12,17 +12,7 @@ from backalley.console.command import CommandError, Program, pairs
 from backalley.console.progress import progress_bar
 from backalley.envs.core.game.game import Game
 
-from .shared import (
-    Special,
-    check_place,
-    finish,
-    game_of,
-    games_argument,
-    games_of,
-    json_option,
-    of_a_game,
-    seed_option,
-)
+from .shared import Special, check_place, finish, game_of, games_argument, games_of, json_option, of_a_game, seed_option
 
 _OF_A_CHECKOUT = ("chaos", "docs", "gpu", "soak", "speed", "study", "tune", "types")
 """Commands of `benchmarks/studies`, which the wheel leaves out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from backalley.envs.core.compile.addresses import Address, Kept, call
-from backalley.envs.core.compile.kernel import COMPILED, bind, kernel
+from backalley.envs.core.compile.kernel import COMPILED, Bound, Player, bind, kernel
 
 
 class Settings(NamedTuple):
@@ -71,47 +72,36 @@ def test_what_machine_code_cannot_find_is_refused(wrong: Any) -> None:
         Kept.of(wrong)
 
 
-class Seen(NamedTuple):
-    """What a kernel is shown that is called by its address."""
-
-    many: npt.NDArray[np.uint8]
-    few: npt.NDArray[np.int8]
-
-
 @kernel
 def plus(by: Any, shown: Any, row: int, key: np.uint64) -> int:
-    share, number, flag = by.values
     if row == 2:
         raise ValueError("no third row")
-    return int(share * 2) + int(number) + int(flag) + shown.values[0].many[row, 1] + shown.values[0].few[row] + int(key)
+    share, number, flag = by.values
+    return int(2 * share) + int(number) + int(flag) + shown.values[0][0][row, 1] + int(key)
 
 
 @kernel
 def minus(by: Any, shown: Any, row: int, key: np.uint64) -> int:
-    return by.values[0] - shown.values[0].few[row]
+    return by.values[0] - shown.values[0][0][row, 1]
 
 
 @kernel
-def call_each(
-    acts: npt.NDArray[np.int64], by: npt.NDArray[np.int64], shown: Seen, keys: npt.NDArray[np.uint64], out: Any
-) -> None:
+def call_each(acts: Any, by: Any, shown: Any, keys: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
     for row in range(out.shape[0]):
         out[row] = call(acts[row % 2], by[row % 2], shown, row, keys[row])
 
 
-@pytest.mark.skipif(not COMPILED, reason="looks for machine code")
-@pytest.mark.parametrize("from_disk", [False, True])
-def test_a_loop_calls_kernels_by_their_addresses(from_disk: bool) -> None:
-    """Kernels that play by different things, in one loop, which is compiled once; and it raises what they raise."""
-    seen = Seen(np.arange(12, dtype=np.uint8).reshape(4, 3), np.arange(4, dtype=np.int8))
-    by = [Kept.of(np.float32(1.5), np.uint64(7), True), Kept.of(40)]
-    for function in (plus, minus):
-        if from_disk:
-            function.entries.clear()  # type: ignore[attr-defined]
-            function._sought.clear()  # type: ignore[attr-defined]
-    found = [Address.of(one, own, Kept.of(seen), 0, np.uint64(0)) for one, own in zip((plus, minus), by, strict=True)]
-    acts, keys, out = np.array(found, np.int64), np.array([100, 0, 0, 0], np.uint64), np.zeros(2, np.int64)
-    call_each(acts, np.array(by, np.int64), seen, keys, out)
-    assert out.tolist() == [3 + 7 + 1 + 1 + 0 + 100, 40 - 1]
+@pytest.mark.parametrize("again", [False, True])
+def test_a_loop_calls_kernels_by_their_addresses(again: bool) -> None:
+    """Kernels that play by different things, in one loop; it raises what they raise. Machine code is loaded `again`."""
+    shown, keys = (np.arange(12, dtype=np.uint8).reshape(4, 3),), np.array([100, 0, 0, 0], np.uint64)
+    players = []
+    for function, by in ((plus, Kept.of(np.float32(1.5), np.uint64(7), True)), (minus, Kept.of(40))):
+        for known in ("entries", "_sought") if again and COMPILED else ():
+            getattr(function, known).clear()
+        players.append(Player(partial(Address.of, function, by, Kept.of(shown), 0, np.uint64(0)), by))
+    play, out = Bound(lambda: call_each, players), np.zeros(4, np.int64)
+    play(shown, keys, out[:2])
+    assert out.tolist() == [3 + 7 + 1 + 1 + 100, 40 - 4, 0, 0]
     with pytest.raises(ValueError, match="no third row"):
-        call_each(acts, np.array(by, np.int64), seen, keys, np.zeros(4, np.int64))
+        play(shown, keys, out)
