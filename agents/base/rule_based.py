@@ -17,6 +17,7 @@ from backalley.envs.core.game.kernels import (
     Bound,
     Kept,
     Player,
+    addressed,
     call,
     guarded,
     inlined,
@@ -108,7 +109,7 @@ def chances_rows(by: Any, rows: Rows, mask: npt.NDArray[np.int8], out: npt.NDArr
 @functools.cache
 def _act_kernel(kernel: Callable[..., int], seen: Callable[..., Any]) -> Callable[..., int]:
     """`act_at` for one kernel."""
-    return specialise([act_at], {"ACT": kernel, "SEEN": seen})["act_at"]
+    return addressed(specialise([act_at], {"ACT": kernel, "SEEN": seen})["act_at"])
 
 
 def player(agent: Agent, game: Game) -> Player:
@@ -200,12 +201,14 @@ class KernelAgent(DirectAgent):
         self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8], key: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
         """Return the kernel's actions [n]."""
+        shown = np.ascontiguousarray(observation, self.game.observation_base)  # machine code knows this type alone
+        rows = Rows(self.game.records(shown), shown, np.ascontiguousarray(action_mask, np.int8))
         out = np.empty(len(action_mask), np.int64)
         try:
             play = self._idle.pop()
         except IndexError:
             play = Bound(lambda: act_on_rows, [player(self, self.game)], at_once=False)
-        self._run(play, Rows(self.game.records(observation), observation, action_mask), key, out)
+        self._run(play, rows, key, out)
         self._idle.append(play)
         return out
 

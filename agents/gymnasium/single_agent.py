@@ -63,9 +63,9 @@ class Callers(NamedTuple):
     """The callers' seat, or _RANDOM_SEAT."""
     several: int
     """1 where each of the other seats has an agent of its own."""
-    seat: npt.NDArray[np.int64]
+    seat: Numbers
     """The caller's [B]."""
-    who: npt.NDArray[np.int64]
+    who: Numbers
     """The number of the agent in each seat, or CALLER [B, N]."""
     keys: npt.NDArray[np.uint64]
     """Each table's key of its agents [B]."""
@@ -261,7 +261,7 @@ class SeatTables:
             kept = [row for row, one in enumerate(seed) if one is None]  # type: ignore[arg-type]  # not one, so several
             self._keys[kept] = before[kept]
 
-    def begin(self, rows: npt.NDArray[np.int64], options: Mapping[str, Any] | None = None) -> npt.NDArray[np.int64]:
+    def begin(self, rows: Numbers, options: Mapping[str, Any] | None = None) -> Numbers:
         """Begin new episodes on `rows`, up to the caller's first decision. Return the rows (rarely any) where the
         caller never had one."""
         here = options is None and self._in_kernels
@@ -269,10 +269,10 @@ class SeatTables:
             self.tables.restart(rows, options=options)
             self._dealt = self._dealt or len(rows) == len(self._all)
         self._play("open_on", rows, last=(here,))
-        over: npt.NDArray[np.int64] = rows[self.tables.arrays.seat[rows] < 0]
+        over: Numbers = rows[self.tables.arrays.seat[rows] < 0]
         return over
 
-    def begin_deciding(self, rows: npt.NDArray[np.int64], options: Mapping[str, Any] | None = None) -> None:
+    def begin_deciding(self, rows: Numbers, options: Mapping[str, Any] | None = None) -> None:
         """Begin new episodes on `rows`, again where the caller never had to decide, but without the `options`."""
         while len(rows):
             rows, options = self.begin(rows, options), None
@@ -297,7 +297,7 @@ class SeatTables:
             self._gained[rows] += self.tables.step(chosen, rows).reward[rows]
         self._play("play_on", self._all)
 
-    def _play(self, name: str, rows: npt.NDArray[np.int64], *arrays: Any, last: tuple[Any, ...] = ()) -> bool:
+    def _play(self, name: str, rows: Numbers, *arrays: Any, last: tuple[Any, ...] = ()) -> bool:
         """Call a template, and let all agents play up to the callers' decisions. Return whether the callers' actions
         were legal; if not, nothing was played."""
         if not self._call(name, rows, *arrays, last=last):
@@ -324,9 +324,7 @@ class SeatTables:
             raise IllegalAction(f"The agent {name_of(agent)}: {self.tables.refusal(row, action)}")
         return True
 
-    def _instead(
-        self, rows: npt.NDArray[np.int64], actions: npt.ArrayLike
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _instead(self, rows: Numbers, actions: npt.ArrayLike) -> tuple[Numbers, Numbers]:
         """The actions left to be played, and their rows, after the consequences of illegal actions."""
         arrays = self.tables.arrays
         chosen = self.tables.actions(actions, rows)
@@ -355,12 +353,12 @@ class SeatTables:
         ended: npt.NDArray[np.bool_] = self.tables.arrays.seat < 0
         return ended
 
-    def masks(self, rows: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int8]:
+    def masks(self, rows: Numbers | None = None) -> npt.NDArray[np.int8]:
         """Return what the callers may play [n, A], as a new array; all ones where the game is over."""
         masks: npt.NDArray[np.int8] = self._masks.copy() if rows is None else self._masks[rows]
         return masks
 
-    def observe(self, rows: npt.NDArray[np.int64] | None = None) -> Any:
+    def observe(self, rows: Numbers | None = None) -> Any:
         """Return what the callers are shown, at finished tables too: vectors [n, O], or a dictionary of vectors and
         masks, as new arrays."""
         vectors = self._vectors.astype(self.dtype) if rows is None else self._vectors[rows].astype(self.dtype)

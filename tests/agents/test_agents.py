@@ -404,6 +404,12 @@ def test_agents_are_compiled_once_and_not_for_every_pair() -> None:
     assert compile_time() == before
 
 
+def test_rows_of_other_types_are_answered_alike() -> None:
+    step, keys, bot = BatchEnv(GAME, 8, seed=3).reset(), np.arange(8, dtype=np.uint64), BotAgent(GAME)
+    odd = bot.choose(np.asfortranarray(step.observation.astype(int)), step.action_mask.astype(bool), keys)
+    assert odd.tolist() == bot.choose(step.observation, step.action_mask, keys).tolist()
+
+
 def test_bots_see_the_table_and_not_what_a_caller_wrote() -> None:
     """A batch's observations may be written to; who plays on from there is shown them again."""
     bot, returns = BotAgent(GAME), []

@@ -254,14 +254,10 @@ def test_three_different_agents_play_as_through_views() -> None:
     assert report.agents[0].mean_return.low > report.agents[1].mean_return.high
 
 
-def test_evaluation_draws_other_packs_than_seeds_do() -> None:
-    seen = []
-    original = samples.deal_keys
-    try:
-        samples.deal_keys = lambda *given: (original(*given), seen.append((given[3].copy(), given[4].copy())))  # type: ignore[assignment]
-        played(KUHN, kuhn_agents(), 500, seed=0)
-    finally:
-        samples.deal_keys = original
+def test_evaluation_draws_other_packs_than_seeds_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, draw = [], samples.deal_keys
+    monkeypatch.setattr(samples, "deal_keys", lambda *given: (draw(*given), seen.append([*map(np.copy, given[3:5])])))
+    played(KUHN, kuhn_agents(), 500, seed=0)
     streams, keys = (np.concatenate([part[place].reshape(-1) for part in seen]) for place in range(2))
     everything = {*streams.tolist(), *keys.tolist()}
     assert len(everything) == 500 + 1000

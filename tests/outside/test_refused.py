@@ -190,9 +190,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("rollouts.base=self --set rollouts.learned=imitation --set rollouts.temperature=0", "but without a bot"),
         ("rollouts.frozen=0.1", "rollouts.against names nobody"),
     ],
-    "train poker_duel --set": [
-        ("plans.best_bot=0.9 --set plans.past=0.2", "must not sum to more than 1"),
-    ],
+    "train poker_duel --set": [("plans.best_bot=0.9 --set plans.past=0.2", "must not sum to more than 1")],
     "plot run": [
         ("--out x.gif", "A picture is .svg, .png or .pdf"),
         ("--out nowhere/x.svg", "There is no folder"),

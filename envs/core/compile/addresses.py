@@ -9,7 +9,7 @@ keep their player compiled in: with it behind an address, `search:24` took 1.2 t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
@@ -32,7 +32,8 @@ from backalley.console.errors import InvalidType
 
 from .kernel import machine_code
 from .tiering import Interpreted
-from .whole_program import WholeProgramDispatcher
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Kept(int):
@@ -126,6 +127,12 @@ def _values(context: Any, builder: Any, kind: Any, kept: Any, name: str) -> Any:
     return impl_ret_borrowed(context, builder, kind.inside, found)  # arrays in what `call` was shown are counted
 
 
+def addressed(function: F) -> F:
+    """Mark a kernel that has not been used yet as one that others call by its address."""
+    function.has_address = True  # type: ignore[attr-defined]
+    return function
+
+
 class Address(int):
     """Where a kernel's machine code is; it stays there as long as this lives. Python calls the kernel as Python."""
 
@@ -138,10 +145,11 @@ class Address(int):
 
     @staticmethod
     def of(function: Callable[..., int], *example: Any, at_once: bool = True) -> Address | Interpreted:
-        """Return the address of a kernel that returns an int64, for arguments of the types of `example`: `Kept`, whole
-        numbers and uint64. With `at_once=False` the result may be an `Interpreted`, as that of `bind`."""
-        if isinstance(function, WholeProgramDispatcher):
-            function.has_address = True
+        """Return the address of an `addressed` kernel that returns an int64, for arguments of the types of `example`:
+        `Kept`, whole numbers and uint64. With `at_once=False` the result may be an `Interpreted`, as that of `bind`.
+        Raises TypeError for another kernel, whose machine code others cannot call."""
+        if not getattr(function, "has_address", False):
+            raise InvalidType(f"{function.__name__} is called by its address, so it has to be marked as `addressed`.")
         code = machine_code(function, example, at_once)
         if code is None:
             return Interpreted(function)

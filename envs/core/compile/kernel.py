@@ -168,14 +168,15 @@ class Bound(Generic[R]):
         if self._entry is not None:
             return True
         acts, by = [one.find(at_once=self._at_once) for one in self._players], [one.by for one in self._players]
-        in_python, players = any(isinstance(one, Interpreted) for one in acts), [acts, by] if acts else []
-        arrays = [np.array([0] * len(one) if in_python else one, np.int64) for one in players]
-        entry = bind(self._find(), *arrays, *args, at_once=self._at_once)
-        if in_python or isinstance(entry, Interpreted):
-            self._slow = functools.partial(Interpreted(self._find()), *players)
-            return False
-        self._entry = functools.partial(entry, *arrays) if arrays else entry
-        return True
+        players: list[Any] = [acts, by] if acts else []
+        if not any(isinstance(one, Interpreted) for one in acts):
+            arrays = [np.array(one, np.int64) for one in players]
+            entry = bind(self._find(), *arrays, *args, at_once=self._at_once)
+            if not isinstance(entry, Interpreted):
+                self._entry = functools.partial(entry, *arrays) if arrays else entry
+                return True
+        self._slow = functools.partial(Interpreted(self._find()), *players)
+        return False
 
     def __call__(self, *args: Any) -> R:
         """Call it, with all arguments but its players."""

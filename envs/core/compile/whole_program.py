@@ -126,8 +126,9 @@ class _Library(codegen.JITCodeLibrary):  # type: ignore[misc]  # Numba has no ty
             module = library._final_module if raw else library._get_module_for_linking()
             self._final_module.link_in(module, preserve=True)
         self._close_circles()
+        own.add(self.visible)
         for function in self._final_module.functions:
-            if not function.is_declaration and function.name not in own | {self.visible}:
+            if not function.is_declaration and function.name not in own:
                 function.linkage = llvm.Linkage.internal
         self._optimize_final_module()
         self._final_module.verify()
@@ -186,7 +187,7 @@ class WholeProgramDispatcher(CPUDispatcher):  # type: ignore[misc]
         self.entries: dict[tuple[Any, ...], Any] = {}
         """Numba's compile result for each tuple of argument types for which there is machine code."""
         self.has_address = False
-        """Whether machine code calls its entries by their addresses (`addresses.py`)."""
+        """Whether machine code may call its entries by their addresses (`addresses.addressed`)."""
         self._sought: dict[tuple[Any, ...], int] = {}
         """The types for which the disk has been searched, and at which state of it (`tiering.searches`)."""
 

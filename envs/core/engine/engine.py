@@ -19,7 +19,7 @@ from ..compile.tiering import Interpreted, compile_from_now_on
 from ..game.arguments import whole
 from ..game.game import Game, GameType
 from ..rules import rng
-from .batch_kernels import COPIED, STEPS, TEMPLATES, Batch, Deck, all_legal, shuffle_deck
+from .batch_kernels import COPIED, STEPS, TEMPLATES, Batch, Deck, IntArray, all_legal, shuffle_deck
 from .time_step import Memory, TimeStep
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Engine:
         """What does `play_one`, and what begins an episode: once there is machine code, while no given pack is left."""
         self.acting: npt.NDArray[np.int8] = state["seat"]
         """`state.seat` of every table, as a view [B]: a seat, CHANCE or OVER."""
-        self.stacked: dict[int, list[npt.NDArray[np.int64]]] = {}
+        self.stacked: dict[int, list[IntArray]] = {}
         """Packs to deal at a table (by its row) before its stream decides again."""
         self.other_ways = ""
         """What the message of IllegalAction adds about other settings of `on_illegal`."""
@@ -243,7 +243,7 @@ class Engine:
         size, drawn, repeated = self.game.deck_size, self.game.cards_drawn, self.game.with_replacement
         return Deck(np.arange(drawn if repeated else size), np.zeros(drawn, np.int64), size, drawn, repeated)
 
-    def open_rows(self, rows: npt.NDArray[np.int64], deck: Deck) -> None:
+    def open_rows(self, rows: IntArray, deck: Deck) -> None:
         """Begin new episodes, each on its table's stream."""
         kept = self.kept(deck)
         if self.history is not None:
@@ -251,9 +251,7 @@ class Engine:
             return
         self.call("open_rows", kept, rows)
 
-    def step_rows(
-        self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], deck: Deck, autoreset: bool
-    ) -> None:
+    def step_rows(self, rows: IntArray, actions: IntArray, deck: Deck, autoreset: bool) -> None:
         """Play legal actions. Where events are kept, the caller has called `make_room`."""
         kept = self.kept(deck, autoreset, True)
         if self.history is not None:
@@ -272,8 +270,8 @@ class Engine:
         return self._kept[key]
 
     def stepper(
-        self, rows: npt.NDArray[np.int64], deck: Deck, autoreset: bool, checked: bool
-    ) -> Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], int] | None:
+        self, rows: IntArray, deck: Deck, autoreset: bool, checked: bool
+    ) -> Callable[[IntArray, IntArray], int] | None:
         """Return the kernel `step_rows` for these, bound, as a function of `given` and `chosen`, once there is machine
         code: looking it up takes as long as playing a table (*measured*)."""
         entry = self._bound.get("step_rows" if self.history is None else "step_rows_logged")
@@ -283,7 +281,7 @@ class Engine:
             return functools.partial(entry, self.kept(deck, autoreset, checked), rows)
         from .event_log import NO_ROOM
 
-        def step_logged(given: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]) -> int:
+        def step_logged(given: IntArray, chosen: IntArray) -> int:
             bad: int = entry(self.kept(deck, autoreset, checked), rows, given, chosen)
             if bad != NO_ROOM:
                 return bad
@@ -304,7 +302,7 @@ class Engine:
             self.history = history
             self._kept.clear()  # they name the memory
 
-    def first_illegal(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
+    def first_illegal(self, rows: IntArray, actions: IntArray) -> int:
         """Return the first k whose action is not legal on table `rows[k]`, or -1."""
         return int(all_legal(self.batch.mask, rows, actions, actions))
 
@@ -388,7 +386,7 @@ class Engine:
             self.history.filled[row] = self.history.dealt[row] = 0
         self.call("start_one", self.options, self.batch, row, start_outcome)
 
-    def deal_one(self, cards: npt.NDArray[np.int64], row: int = 0) -> None:
+    def deal_one(self, cards: IntArray, row: int = 0) -> None:
         """Deal one given pack."""
         if self.history is not None:
             self.call("deal_logged", self.options, self.batch, self.history, cards, row, of=logged_kernels)
@@ -421,9 +419,7 @@ class Engine:
             drawn = rng.below(np.uint64(rng.fork(key, int(self.batch.decisions[row]))), len(legal))[1]
         return int(legal[drawn])
 
-    def observe(
-        self, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64], states: npt.NDArray[Any] | None = None
-    ) -> npt.NDArray[Any]:
+    def observe(self, rows: IntArray, seats: IntArray, states: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Return what `seats[k]` may know at table `rows[k]`, as new flat vectors [n, O]."""
         flat = np.zeros((len(rows), self.batch.flat.shape[1]), self.batch.flat.dtype)
         records = flat.view(self.batch.observation.dtype).reshape(len(rows))
@@ -432,8 +428,8 @@ class Engine:
 
     def observe_into(
         self,
-        rows: npt.NDArray[np.int64],
-        seats: npt.NDArray[np.int64],
+        rows: IntArray,
+        seats: IntArray,
         records: npt.NDArray[Any],
         flat: npt.NDArray[Any],
         states: npt.NDArray[Any] | None = None,
@@ -442,7 +438,7 @@ class Engine:
         source = self.batch.state if states is None else states
         self.call("observe_rows", self.options, source, rows, seats, records, flat)
 
-    def determinize(self, states: npt.NDArray[Any], seats: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> None:
+    def determinize(self, states: npt.NDArray[Any], seats: IntArray, keys: npt.NDArray[np.uint64]) -> None:
         """Redraw, in place, what `seats[k]` cannot see of `states[k]`."""
         self.call("determinize_rows", self.options, states, seats, keys)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compile.addresses import Address, Kept, call
+from ..compile.addresses import Address, Kept, addressed, call
 from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
 from ..compile.kernel import (
     COMPILED,
@@ -28,8 +28,8 @@ from ..compile.tiering import compile_from_now_on, compile_time, compiled_elsewh
 
 __all__ = [
     "CHANCE", "COMPILED", "MEMORY", "OVER", "Address", "Bot", "Bound", "Kept", "Kernels", "Planner", "Plans",
-    "Player", "bind", "bounded", "call", "compile_from_now_on", "compile_time", "compiled_elsewhere", "guarded",
-    "inlined", "kernel", "passing", "specialise", "template", "times", "unbound", "wrapping",
+    "Player", "addressed", "bind", "bounded", "call", "compile_from_now_on", "compile_time", "compiled_elsewhere",
+    "guarded", "inlined", "kernel", "passing", "specialise", "template", "times", "unbound", "wrapping",
 ]  # fmt: skip
 
 

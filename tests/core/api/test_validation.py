@@ -279,11 +279,7 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda batch: batch.load([0.0], batch.save([0])), TypeError, "must be whole numbers"),
     (lambda batch: batch.load(None, batch.states()), TypeError, "load takes what BatchEnv.save returned; a States"),
     (lambda batch: batch.load(None, kuhn(first=1).save()), ValueError, r"of backalley.game\(.*first=1\), and these of"),
-    (
-        lambda batch: kuhn(delayed_rewards=True).load(None, batch.save()),
-        ValueError,
-        LACKS,
-    ),
+    (lambda batch: kuhn(delayed_rewards=True).load(None, batch.save()), ValueError, LACKS),
     (lambda batch: backalley.Saved(), TypeError, "not made by hand"),
 ]
 

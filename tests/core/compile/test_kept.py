@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.envs.core.compile.addresses import Address, Kept, call
+from backalley.envs.core.compile.addresses import Address, Kept, addressed, call
 from backalley.envs.core.compile.kernel import COMPILED, Bound, Player, bind, kernel
 
 
@@ -72,6 +72,7 @@ def test_what_machine_code_cannot_find_is_refused(wrong: Any) -> None:
         Kept.of(wrong)
 
 
+@addressed
 @kernel
 def plus(by: Any, shown: Any, row: int, key: np.uint64) -> int:
     if row == 2:
@@ -80,6 +81,7 @@ def plus(by: Any, shown: Any, row: int, key: np.uint64) -> int:
     return int(2 * share) + int(number) + int(flag) + shown.values[0][0][row, 1] + int(key)
 
 
+@addressed
 @kernel
 def minus(by: Any, shown: Any, row: int, key: np.uint64) -> int:
     return by.values[0] - shown.values[0][0][row, 1]
@@ -105,3 +107,8 @@ def test_a_loop_calls_kernels_by_their_addresses(again: bool) -> None:
     assert out.tolist() == [3 + 7 + 1 + 1 + 100, 40 - 4, 0, 0]
     with pytest.raises(ValueError, match="no third row"):
         play(shown, keys, out)
+
+
+def test_the_address_of_another_kernel_is_refused() -> None:
+    with pytest.raises(TypeError, match="call_each is called by its address, so it has to be marked as `addressed`"):
+        Address.of(call_each, 0)
