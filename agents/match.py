@@ -19,7 +19,7 @@ from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, dea
 from backalley.envs.core.api.tables import IllegalAction
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game, GameType
-from backalley.envs.core.game.kernels import Bound, call, specialise, template
+from backalley.envs.core.game.kernels import Bound, call, laid, specialise, template
 from backalley.envs.core.game.threads import Workers
 
 from .base.agent import Agent, Rows, answer, name_of, read_events, view_of
@@ -141,7 +141,7 @@ def play_deals(
     `acts` has the address of each agent's `act_at`, `by` that of what it plays by. Return (-1, 0), or the seating and
     the action where an agent chose an illegal action; the table stays as it was then.
     """
-    rows = Rows(batch.observation, batch.flat, batch.mask)
+    rows = laid(Rows(batch.observation, batch.flat, batch.mask))
     for number in range(streams.shape[0]):
         for seating in range(seatings.shape[0]):
             batch.stream[0] = streams[number]

@@ -22,6 +22,7 @@ from backalley.envs.core.game.kernels import (
     guarded,
     inlined,
     kernel,
+    laid,
     passing,
     specialise,
     template,
@@ -91,8 +92,9 @@ def act_on_rows(
     out: npt.NDArray[np.int64],
 ) -> None:
     """Write to `out[k]` the only player's action for row k."""
+    rows = laid(shown)
     for k in range(out.shape[0]):
-        out[k] = call(acts[0], by[0], shown, k, keys[k])
+        out[k] = call(acts[0], by[0], rows, k, keys[k])
 
 
 CHANCES = unbound

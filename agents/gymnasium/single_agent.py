@@ -30,7 +30,7 @@ from backalley.envs.core.api.tables import IllegalAction, check_on_illegal
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.arguments import given_number, whole
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import Bound, Kept, call, specialise, template, unbound
+from backalley.envs.core.game.kernels import Bound, Kept, call, laid, specialise, template, unbound
 from backalley.envs.core.game.threads import Workers
 from backalley.envs.core.rules import rng
 
@@ -97,6 +97,7 @@ def play_on(acts: Numbers, by: Numbers, kept: Kept, plays: bool, rows: Numbers) 
     Return (-1, 0), or a table and an illegal action that the agent chose there; the table stays as it was then.
     """
     options, batch, _deck, _start_outcomes, _limit, callers = kept.values
+    shown = laid(Rows(batch.observation, batch.flat, batch.mask))
     for row in rows:
         while plays and batch.seat[row] >= 0:
             acting = int(batch.seat[row])
@@ -104,7 +105,7 @@ def play_on(acts: Numbers, by: Numbers, kept: Kept, plays: bool, rows: Numbers) 
             if number < 0 or not acts[number]:
                 break
             key = decision_key(callers.keys[row], acting, int(batch.own_decisions[row, acting]))
-            action = call(acts[number], by[number], Rows(batch.observation, batch.flat, batch.mask), row, key)
+            action = call(acts[number], by[number], shown, row, key)
             if action < 0 or action >= batch.mask.shape[1] or batch.mask[row, action] == 0:
                 hand_out(batch, row)
                 return row, action

@@ -31,7 +31,7 @@ from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, report, show, table_names
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game, GameType
-from backalley.envs.core.game.kernels import CHANCE, Bound, call, specialise, template, unbound
+from backalley.envs.core.game.kernels import CHANCE, Bound, call, laid, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 from ..config.config import Config, ConfigError
@@ -66,7 +66,7 @@ def watch_episodes(
     """Play an episode for each stream, the first player in one seat and the second in the others; write what that seat
     saw of its parts and the opponent's to `results` [n, width], of the first that find room. Return how many there
     are."""
-    made, rows = 0, Rows(batch.observation, batch.flat, batch.mask)
+    made, rows = 0, laid(Rows(batch.observation, batch.flat, batch.mask))
     for number in range(streams.shape[0]):
         _, me = rng.below(rng.fork(streams[number], _SEAT), len(notes.returns))
         keys = rng.fork(streams[number], _KEYS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compile.addresses import Address, Kept, addressed, call
+from ..compile.addresses import Address, Kept, addressed, call, laid
 from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
 from ..compile.kernel import (
     COMPILED,
@@ -29,7 +29,7 @@ from ..compile.tiering import compile_from_now_on, compile_time, compiled_elsewh
 __all__ = [
     "CHANCE", "COMPILED", "MEMORY", "OVER", "Address", "Bot", "Bound", "Kept", "Kernels", "Planner", "Plans",
     "Player", "addressed", "bind", "bounded", "call", "compile_from_now_on", "compile_time", "compiled_elsewhere",
-    "guarded", "inlined", "kernel", "passing", "specialise", "template", "times", "unbound", "wrapping",
+    "guarded", "inlined", "kernel", "laid", "passing", "specialise", "template", "times", "unbound", "wrapping",
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from backalley.envs.core.compile.addresses import Address, Kept, addressed, call
+from backalley.envs.core.compile.addresses import Address, Kept, addressed, call, laid
 from backalley.envs.core.compile.kernel import COMPILED, Bound, Player, bind, kernel
 
 
@@ -89,8 +89,9 @@ def minus(by: Any, shown: Any, row: int, key: np.uint64) -> int:
 
 @kernel
 def call_each(acts: Any, by: Any, shown: Any, keys: npt.NDArray[np.uint64], out: npt.NDArray[np.int64]) -> None:
+    rows = laid(shown)
     for row in range(out.shape[0]):
-        out[row] = call(acts[row % 2], by[row % 2], shown, row, keys[row])
+        out[row] = call(acts[row % 2], by[row % 2], rows, row, keys[row])
 
 
 @pytest.mark.parametrize("again", [False, True])
