@@ -28,7 +28,7 @@ from backalley.envs.core.api.spaces import LegalDiscrete, LegalMultiDiscrete
 from backalley.envs.core.api.tables import dealt_at, one_thread
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.drawing.render import RENDER_MODES, check_render_mode, rendered, table_svg
-from backalley.envs.core.game.arguments import whole
+from backalley.envs.core.game.arguments import check_flags, whole
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.game.reset_options import read_reset_options
@@ -200,8 +200,7 @@ class GymnasiumVectorEnv(_Seated, VectorEnv[Any, npt.NDArray[np.int64], npt.NDAr
         autoreset: bool = True,
     ) -> None:
         """Arguments as in `GymnasiumEnv`; `num_threads` and `autoreset` as in `BatchEnv`."""
-        if not isinstance(autoreset, (bool, np.bool_)):
-            raise InvalidType(f"autoreset is {autoreset!r}; it takes True or False.")
+        check_flags(autoreset=autoreset)
         self._seats = SeatTables(
             game,
             num_envs,

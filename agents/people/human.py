@@ -17,6 +17,7 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.files import playthrough
+from backalley.envs.core.game import arguments
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import OVER
 from backalley.envs.core.rules import rng
@@ -26,7 +27,7 @@ from ..base.agent import Agent, View, answer, name_of, read_events, view_of
 from ..base.keys import agent_keys
 from .advice import hint
 from .terminal import HELP, TERMINAL, UNDO, Terminal
-from .watching import action_words, check_seat
+from .watching import action_words
 
 
 class TakenBack(Exception):
@@ -181,7 +182,7 @@ def play(
     table.
     """
     seats = game.num_seats
-    check_seat(game, seat)
+    arguments.seat(seat, game)
     if seats == 1 and opponents:
         raise InvalidValue(f"{game.name} has one seat under these options; there is no opponent to name.")
     if seats > 1 and len(opponents) not in (1, seats - 1):

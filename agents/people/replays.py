@@ -14,10 +14,11 @@ from backalley.envs.core.drawing.pictures import pixels
 from backalley.envs.core.drawing.pictures.letters import signed
 from backalley.envs.core.drawing.render import table_svg
 from backalley.envs.core.files import playthrough
+from backalley.envs.core.game import arguments
 from backalley.envs.core.game.game import Game
 
 from ..base.agent import Agent
-from .watching import action_words, check_seat, turns
+from .watching import action_words, turns
 
 MOST = 400
 """Pictures of a replay, unless more are asked for."""
@@ -90,7 +91,7 @@ def _shown(
     for number, (env, who, action) in enumerate(itertools.islice(positions, begin + most)):
         if number == 0:
             title = env.game.title
-            check_seat(env.game, seat or 0)
+            arguments.seat(seat or 0, env.game)
         if number >= begin:
             pictures.append(table_svg(env, 0, seat or 0, face_up=seat is None, **look))
             words.append(

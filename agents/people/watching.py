@@ -30,12 +30,6 @@ class Turn(NamedTuple):
     """What each seat gained by it."""
 
 
-def check_seat(game: Game, seat: int) -> None:
-    """Raise ValueError for a seat that the game does not have."""
-    if not 0 <= seat < game.num_seats:
-        raise InvalidValue(f"The seat is {seat}; {game.name} has seats 0 to {game.num_seats - 1} under these options.")
-
-
 def turns(env: AECEnv, agents: Sequence[Agent], seed: int) -> Iterator[Turn]:
     """Yield an episode that agents play at a table, turn by turn: one agent for every seat, or one for each. Raises
     ValueError for another number, and the errors of an agent's bad answer."""

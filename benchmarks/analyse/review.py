@@ -21,11 +21,11 @@ import numpy as np
 from backalley.agents.analysis import view_at
 from backalley.agents.base.agent import View, name_of
 from backalley.agents.base.by_phase import phase_of
-from backalley.agents.people.watching import check_seat
 from backalley.agents.registry import agent as agent_of
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.aec import AECEnv
 from backalley.envs.core.files import playthrough
+from backalley.envs.core.game import arguments
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules.table import CARD
 
@@ -189,7 +189,7 @@ def review(
     kept = [playthrough.load(Path(path)) for path in paths]
     found = [playthrough.actions_of(str(path), one) for path, one in zip(paths, kept, strict=True)]
     game = _same_game(paths, [one for one, _ in found])
-    check_seat(game, seat)
+    arguments.seat(seat, game)
     player = reviewer(agent, game)
     done, every, decisions = 0, sum(len(actions) for _, actions in found), list[Decision]()
     try:

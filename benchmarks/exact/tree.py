@@ -343,20 +343,13 @@ class Tree:
         the choices of one seat alone, and `without` all but those of one. Raises ValueError."""
         move, its = self._moves(strategy), self.seat[self.parent]
         if only is not None:
-            move[its != self._seat(only)] = 1.0
+            move[its != arguments.seat(only, self.game)] = 1.0
         if without is not None:
-            move[its == self._seat(without)] = 1.0
+            move[its == arguments.seat(without, self.game)] = 1.0
         found = np.ones(len(self))
         for start, stop in zip(self.levels[1:-1], self.levels[2:], strict=True):
             found[start:stop] = found[self.parent[start:stop]] * move[start:stop]
         return found
-
-    def _seat(self, given: Any) -> int:
-        seat = arguments.whole(given)
-        if seat is None or seat not in range(self.game.num_seats):
-            last = self.game.num_seats - 1
-            raise InvalidValue(f"Seat {given!r} was asked for; {self.game.name} has seats 0..{last}.")
-        return seat
 
     def _moves(self, strategy: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """The probability of each node's move."""
@@ -386,7 +379,7 @@ class Tree:
         """Return what a seat gains on average if it answers the strategy [S] of the others as well as it can, and a
         strategy in which it does so [S]. It holds for games of perfect recall, as all with events are. Raises
         ValueError."""
-        seat, answer = self._seat(seat), np.array(strategy, np.float64)
+        seat, answer = arguments.seat(seat, self.game), np.array(strategy, np.float64)
         others = self.reach(answer, without=seat)
         own = np.where(self.set_seat == seat, self.set_own, -1)[self.set_of_choice]
         chosen = np.flatnonzero(self.choice >= 0)

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-from backalley.console.errors import InvalidCall, InvalidType, NotInstalled
+from backalley.console.errors import InvalidCall, NotInstalled
 from backalley.envs.core.game import catalogue
+from backalley.envs.core.game.arguments import check_flags
 from backalley.envs.core.game.game import Game
 from backalley.exports.jax_calls import GIVEN
 from backalley.exports.module import module_text
@@ -112,8 +113,7 @@ class Env:
 def make(game: str | Game, *, autoreset: bool = False, **options: Any) -> Env:
     """Return a game under options as an environment for JAX. Raises TypeError or ValueError for a wrong game, option or
     `autoreset`, and what `Env` raises."""
-    if not isinstance(autoreset, bool):
-        raise InvalidType(f"autoreset is {autoreset!r}; it takes True or False.")
+    check_flags(autoreset=autoreset)
     return Env(game.bind(**options) if isinstance(game, Game) else catalogue.game(game, **options), autoreset)
 
 

@@ -64,7 +64,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("solve missouri_city --deck '4S TH' --cluster auto", "--cluster is for whole games"),
     ],
     "play": [
-        ("kuhn --seat 2 --opponent random", "The seat is 2; kuhn has seats 0 to 1"),
+        ("kuhn --seat 2 --opponent random", "Seat 2 was asked for; kuhn has seats 0..1"),
         ("high_card --option seats=1 --opponent random", "has one seat under these options; there is no opponent to"),
         ("high_card --option seats=1 --opponent nosuch", "There is no agent 'nosuch'"),
     ],

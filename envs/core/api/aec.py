@@ -23,7 +23,7 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 from ..compile.interfaces import OVER
 from ..drawing.render import RENDER_MODES, check_render_mode, rendered, table_svg
 from ..engine.engine import BUSY, Engine, check_on_illegal, one_thread
-from ..game.arguments import whole
+from ..game.arguments import check_flags, whole
 from ..game.game import Game
 from ..game.reset_options import ResetOptions, read_reset_options
 from ..rules import rng
@@ -75,8 +75,7 @@ class AECEnv(SeatHistories, Tables, pettingzoo.AECEnv[str, dict[str, Any], int])
         check_render_mode(render_mode)
         check_on_illegal(on_illegal)
         check_observation(observation)
-        if not isinstance(events, (bool, np.bool_)):
-            raise InvalidType(f"events is {events!r}; it takes True or False.")
+        check_flags(events=events)
         self.engine = Engine(game, 1, history=bool(events))
         if on_illegal == "raise":
             self.advise_other_ways()

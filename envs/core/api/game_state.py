@@ -150,21 +150,13 @@ class GameState:
             count = self.game.num_start_outcomes
             return [(outcome, 1 / count) for outcome in range(count)]
         left = self._cards_left()
-        kinds = self.game.card_kinds
-        if kinds is None:
-            return [(card, 1 / len(left)) for card in left]
-        first: dict[int, int] = {}
-        number: dict[int, int] = {}
+        kinds, alike = self.game.card_kinds, dict[int, list[int]]()
         for card in left:
-            kind = kinds[card]
-            first.setdefault(kind, card)
-            number[kind] = number.get(kind, 0) + 1
-        return [(card, number[kind] / len(left)) for kind, card in first.items()]
+            alike.setdefault(card if kinds is None else kinds[card], []).append(card)
+        return [(cards[0], len(cards) / len(left)) for cards in alike.values()]
 
     def _cards_left(self) -> list[int]:
-        if self.game.with_replacement or not self._named:
-            return list(range(self.game.deck_size))
-        gone = set(self._named)
+        gone = set() if self.game.with_replacement else set(self._named)
         return [card for card in range(self.game.deck_size) if card not in gone]
 
     def outcome_str(self, outcome: int) -> str:
@@ -175,35 +167,33 @@ class GameState:
     def observation(self, seat: int) -> npt.NDArray[Any]:
         """What a seat may know now, as a new flat vector [O]; zeros where chance decides. Raises TypeError or
         ValueError for an invalid seat."""
-        which = self._checked_seat(seat)
+        which = arguments.seat(seat, self.game)
         if self._seat == CHANCE:
             return np.zeros(self.game.observation_size, self.game.observation_base)
-        states, rows = self._record(), np.zeros(1, np.int64)
         with self._table.lock:
-            shown: npt.NDArray[Any] = self._table.engine.observe(rows, np.array([which]), states)[0]
-        return shown
+            shown = self._table.engine.observe(np.zeros(1, np.int64), np.array([which]), self._record())
+        return np.asarray(shown[0])
 
     def events(self, seat: int, *, since: str = "episode") -> npt.NDArray[np.int16]:
         """The history as a seat may know it [T, 3], since the episode began or since its latest deal (`since="deal"`);
         `backalley.events_str` says it in words. Raises TypeError or ValueError for an invalid seat or `since`,
         RuntimeError for a state made without `events=True`."""
-        known: npt.NDArray[np.int16] = self._events_shown(self._checked_seat(seat), since).events[0]
+        known: npt.NDArray[np.int16] = self._events_shown(arguments.seat(seat, self.game), since).events[0]
         return known
 
     def information_state_tensor(self, seat: int) -> npt.NDArray[np.float32]:
         """All that a seat knows, with perfect recall, as a tensor of fixed length [I]: its observation, the number of
         its events, and its events. Raises as `events` does."""
-        which = self._checked_seat(seat)
-        tensor: npt.NDArray[np.float32] = information_tensors(
-            self.game, self.observation(which)[None], self._events_shown(which)
-        )[0]
+        which = arguments.seat(seat, self.game)
+        seen, events = self.observation(which)[None], self._events_shown(which)
+        tensor: npt.NDArray[np.float32] = information_tensors(self.game, seen, events)[0]
         return tensor
 
     def information_state_string(self, seat: int) -> str:
         """That in words; two histories of a seat have the same string if and only if it cannot tell one from the other.
         In a determinized state the private past of other seats is not known, and a digest of their observation stands
         in for it. Raises as `events` does."""
-        which = self._checked_seat(seat)
+        which = arguments.seat(seat, self.game)
         words = information_words(self.game, which, self._events_shown(which))
         if self._knower in (None, which):
             return words
@@ -231,7 +221,7 @@ class GameState:
 
     def table_str(self, seat: int | None = None) -> str:
         """The table as text, as a seat may see it; None shows everything. Empty where chance decides."""
-        which = None if seat is None else self._checked_seat(seat)
+        which = None if seat is None else arguments.seat(seat, self.game)
         return "" if self._seat == CHANCE else self.game.table_str(self._record()[0], which)
 
     def states(self) -> States:
@@ -283,7 +273,7 @@ class GameState:
                 gained = batch.state["reward"][0]
                 self._gain(gained.tolist())
                 gained[:] = 0
-                self._wait()
+                self._keep(self._table.no_mask, CHANCE)
             else:
                 self._finish()
 
@@ -340,7 +330,7 @@ class GameState:
             self._started, self._named = True, ()
             if table.engine.acting[0] == CHANCE:
                 self._gain([0.0] * len(self._rewards))
-                self._wait()
+                self._keep(self._table.no_mask, CHANCE)
             else:
                 self._finish()
 
@@ -356,11 +346,8 @@ class GameState:
         self._stream = self._table.batch.stream.item(0)
         self._keep(bytes(self._table.mask), self._table.batch.seat.item(0))
 
-    def _wait(self) -> None:
-        """Take the table as it is, for chance to decide."""
-        self._keep(self._table.no_mask, CHANCE)
-
     def _keep(self, mask: bytes, seat: int) -> None:
+        """Take the table as it is, with this seat to act, or chance to decide."""
         table, batch = self._table, self._table.batch
         self._raw, self._mask, self._seat = bytes(table.raw), mask, seat
         self._decisions, self._own_decisions = batch.decisions.item(0), tuple(batch.own_decisions[0].tolist())
@@ -398,7 +385,7 @@ class GameState:
         """Return a copy with all that a seat cannot see redrawn, and other chance to come. It depends only on what the
         seat knows and on the key, a whole number of 64 bits; what was gained before does not count in it. Raises
         TypeError or ValueError for an invalid seat or key, RuntimeError where no seat is to act."""
-        which, number = self._checked_seat(seat), arguments.words([key], "keys", 1)
+        which, number = arguments.seat(seat, self.game), arguments.words([key], "keys", 1)
         if self._seat < 0:
             raise InvalidCall("Nobody is to act here, so there is nothing to redraw for a decision.")
         records, made = self._record(), self.clone()
@@ -421,21 +408,10 @@ class GameState:
         return _restored, (self.game, self.game.version, self._table.engine.history is not None, kept, seal(kept))
 
     def __repr__(self) -> str:
-        if self._seat == OVER:
-            where = "over"
-        else:
-            where = "chance decides" if self._seat == CHANCE else f"seat {self._seat} to act"
+        where = {OVER: "over", CHANCE: "chance decides"}.get(self._seat, f"seat {self._seat} to act")
         return f"<GameState of {self.game!r}: {where} after {self._decisions} decisions>"
 
     # Validation -----------------------------------------------------------------------------------------------------
-
-    def _checked_seat(self, given: Any) -> int:
-        seat, last = arguments.whole(given), self.game.num_seats - 1
-        if seat is None:
-            raise InvalidType(f"The seat is {given!r}; it takes a whole number of 0..{last}.")
-        if not 0 <= seat <= last:
-            raise InvalidValue(f"Seat {seat} was asked for; {self.game.name} has seats 0..{last}.")
-        return seat
 
     def _check_outcome(self, given: Any) -> int:
         if self._seat != CHANCE:
@@ -443,15 +419,11 @@ class GameState:
         number = arguments.whole(given)
         if number is None:
             raise InvalidType(f"The outcome is {given!r}; it must be a whole number.")
-        if not self._started:
-            count = self.game.num_start_outcomes
-            if not 0 <= number < count:
-                raise InvalidValue(f"There is no start outcome {number}; under these options there are 0..{count - 1}.")
-        elif not 0 <= number < self.game.deck_size:
-            raise InvalidValue(
-                f"There is no card {number}; the pack of {self.game.name} has 0..{len(self._table.cards) - 1}."
-            )
-        elif number in self._named and not self.game.with_replacement:
+        count = self.game.deck_size if self._started else self.game.num_start_outcomes
+        if not 0 <= number < count:
+            what = "card" if self._started else "start outcome"
+            raise InvalidValue(f"There is no {what} {number}; {self.game.name} has 0..{count - 1} under these options.")
+        if number in self._named and not self.game.with_replacement:
             raise InvalidValue(
                 f"The card {self.game.card_name(self.game.pack[number])} has been dealt; the pack has each card once."
             )
@@ -469,9 +441,7 @@ _KEEP = Bound[int](lambda: keep_visible, at_once=False)
 
 def new_state(game: Game, seed: int | None, explicit_chance: bool, events: bool) -> GameState:
     """Return the beginning of an episode: after the deal, or with explicit chance before it (`Game.new_state`)."""
-    for name, given in (("explicit_chance", explicit_chance), ("events", events)):
-        if not isinstance(given, (bool, np.bool_)):
-            raise InvalidType(f"{name} is {given!r}; it takes True or False.")
+    arguments.check_flags(explicit_chance=explicit_chance, events=events)
     if explicit_chance and seed is not None:
         raise InvalidValue("With explicit_chance the caller decides what chance does, so there is no seed to give.")
     number = arguments.whole(seed)
@@ -486,8 +456,7 @@ def begin(game: Game, stream: int | None, events: bool) -> GameState:
     made.game, made._table, made._explicit, made._named = game, table, stream is None, ()
     made._returns = made._rewards = nothing
     made._started, made._decisions, made._stream, made._own_decisions = True, 0, 0, (0,) * game.num_seats
-    made._entries, made._dealt, made._history, made._knower = b"", 0, (), None
-    made._origin = stream or 0
+    made._entries, made._dealt, made._history, made._knower, made._origin = b"", 0, (), None, stream or 0
     with table.lock:
         if stream is not None:
             table.batch.stream[0] = stream
@@ -503,7 +472,7 @@ def begin(game: Game, stream: int | None, events: bool) -> GameState:
             if table.engine.acting[0] != CHANCE:  # somebody decides before the first deal
                 made._finish()
                 return made
-        made._wait()
+        made._keep(table.no_mask, CHANCE)
     return made
 
 
@@ -513,10 +482,9 @@ def position_of(tables: TableChecks, row: int) -> GameState:
     history, batch = tables.engine.history, tables.engine.batch
     known = history is not None and bool(history.filled[row] >= 0)
     made = begin(tables.game, None, known)
-    made._origin = None
+    made._started, made._origin = True, None
     made._raw, made._mask, made._seat = batch.raw[row].tobytes(), batch.mask[row].tobytes(), batch.seat.item(row)
     made._decisions, made._own_decisions = batch.decisions.item(row), tuple(batch.own_decisions[row].tolist())
-    made._started = True
     if history is not None and known:
         made._entries, made._dealt = history.entries[row, : history.filled[row]].tobytes(), history.dealt.item(row)
     return made

@@ -17,6 +17,7 @@ from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
 
 from ..compile.kernel import Bound
 from ..engine.engine import Engine, one_thread
+from ..game.arguments import check_flags
 from ..game.game import Game
 from ..rules.events import ACTION, COLUMNS, HIDDEN_ACTION, NOBODY, NOTHING, OWN, UNKNOWN, Kind
 from ..rules.record import Place
@@ -388,9 +389,7 @@ class Histories(RowChecks):
         last. It is written to `out`, an array of the same shape and type, where that is given. Raises TypeError or
         ValueError for invalid rows or `out`, RuntimeError for a table that has not been dealt.
         """
-        for name, given in (("public", public), ("with_deck", with_deck)):
-            if not isinstance(given, (bool, np.bool_)):
-                raise InvalidType(f"{name} is {given!r}; it takes True or False.")
+        check_flags(public=public, with_deck=with_deck)
         mine = self._all if rows is None else self._rows(rows)
         self._check_dealt(mine)
         found = state_tensors(self.engine, mine, public, with_deck)

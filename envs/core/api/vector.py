@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from backalley.console.errors import InvalidCall, InvalidType, InvalidValue
+from backalley.console.errors import InvalidCall, InvalidValue
 
 from ..compile.interfaces import OVER
 from ..engine.batch_play import Played, bot_of, fork_choices, play_kernels, random_act
@@ -85,9 +85,7 @@ class BatchEnv(Histories, RowCopies, BatchSpaces, Tables):
         num_envs = arguments.count(num_envs, "num_envs", 1)
         self.num_threads = threads_of(num_threads)
         named = {"autoreset": autoreset, "leaf_values": leaf_values, "delayed_rewards": delayed_rewards}
-        for name, given in (named | {"events": events}).items():
-            if not isinstance(given, (bool, np.bool_)):
-                raise InvalidType(f"{name} is {given!r}; it takes True or False.")
+        arguments.check_flags(**named, events=events)
         if leaf_values and autoreset:
             raise InvalidValue("leaf_values end an episode early; they go with autoreset=False.")
         if leaf_values and events:

@@ -65,8 +65,7 @@ class CudaBatch(TableChecks):
         for name, given in settings.items():
             if given not in (None, False) and (name, given) != ("num_threads", 1):
                 raise InvalidValue(f"{name} is {given!r}; a batch on a device has no {name}: {_ON_THE_CPU}.")
-        if not isinstance(autoreset, (bool, np.bool_)):
-            raise InvalidType(f"autoreset is {autoreset!r}; it takes True or False.")
+        arguments.check_flags(autoreset=autoreset)
         self.game, self.num_envs = game, arguments.count(num_envs, "num_envs", 1)
         self.num_seats, self.num_actions, self.autoreset = game.num_seats, game.num_actions, bool(autoreset)
         streams = streams_of(seed, self.num_envs)

@@ -7,7 +7,7 @@ whatever takes them from a caller validates them here, before anything has chang
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidType, InvalidValue
 
 from ..compile.kernel import kernel
+
+if TYPE_CHECKING:
+    from .game import Game
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
@@ -94,6 +97,23 @@ def count(value: Any, what: str, least: int) -> int:
         raise InvalidType(f"{what} is {value!r}; it takes a whole number of {least} or more.")
     if number < least:
         raise InvalidValue(f"{what} is {number}; it takes a whole number of {least} or more.")
+    return number
+
+
+def check_flags(**given: Any) -> None:
+    """Raise TypeError where one of these is neither True nor False."""
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_):
+            raise InvalidType(f"{name} is {value!r}; it takes True or False.")
+
+
+def seat(value: Any, game: Game) -> int:
+    """Return the number of one of a game's seats. Raises TypeError or ValueError."""
+    number, last = whole(value), game.num_seats - 1
+    if number is None:
+        raise InvalidType(f"The seat is {value!r}; it takes a whole number of 0..{last}.")
+    if not 0 <= number <= last:
+        raise InvalidValue(f"Seat {number} was asked for; {game.name} has seats 0..{last} under these options.")
     return number
 
 

@@ -83,16 +83,16 @@ def _replay(game: str, given: dict[str, str], settings: dict[str, Any], look: di
 
 def _table(game: str, given: dict[str, str], settings: dict[str, Any], look: dict[str, Any]) -> str:
     """One table of it."""
-    from backalley.agents.people.watching import check_seat
     from backalley.agents.people.watching import picture as drawn_by
     from backalley.envs.core.drawing.render import table_svg
     from backalley.envs.core.files.playthrough import table_in
+    from backalley.envs.core.game import arguments
 
     seat, decisions = settings["seat"], settings["decisions"]
     if game.endswith(".json"):
         env, _ = table_in(Path(game), decisions)
         if seat is not None:
-            check_seat(env.game, seat)
+            arguments.seat(seat, env.game)
         return table_svg(env, 0, seat, **look)
     return drawn_by(*_player(game, given, settings), seed=settings["seed"], decisions=decisions, seat=seat, **look)
 
@@ -113,11 +113,12 @@ def watch(game: Game, agents: tuple[str, ...], seat: int | None, pause: float | 
     file or a pipe all tables follow each other."""
     from backalley.agents.base.agent import read_events
     from backalley.agents.people.terminal import redraw, shown
-    from backalley.agents.people.watching import action_words, check_seat, turns
+    from backalley.agents.people.watching import action_words, turns
     from backalley.envs.core.api.aec import AECEnv
+    from backalley.envs.core.game import arguments
 
     if seat is not None:
-        check_seat(game, seat)
+        arguments.seat(seat, game)
     returns, players, live = [0.0] * game.num_seats, agents_of(game, agents), sys.stdout.isatty()
     seconds = pause if pause is not None else PAUSE * live
     env = AECEnv(game, events=read_events(players, game))
