@@ -340,7 +340,7 @@ class Tree:
         self, strategy: npt.ArrayLike, *, only: int | None = None, without: int | None = None
     ) -> npt.NDArray[np.float64]:
         """Return the probability of coming to each node [V], by chance and the strategy [S] of all seats; `only` counts
-        the choices of one seat alone, and `without` all but those of one. Raises ValueError."""
+        the choices of one seat alone, and `without` all but those of one. Raises TypeError or ValueError."""
         move, its = self._moves(strategy), self.seat[self.parent]
         if only is not None:
             move[its != arguments.seat(only, self.game)] = 1.0
@@ -378,7 +378,7 @@ class Tree:
     def best_response(self, strategy: npt.ArrayLike, seat: int) -> tuple[float, npt.NDArray[np.float64]]:
         """Return what a seat gains on average if it answers the strategy [S] of the others as well as it can, and a
         strategy in which it does so [S]. It holds for games of perfect recall, as all with events are. Raises
-        ValueError."""
+        TypeError or ValueError."""
         seat, answer = arguments.seat(seat, self.game), np.array(strategy, np.float64)
         others = self.reach(answer, without=seat)
         own = np.where(self.set_seat == seat, self.set_own, -1)[self.set_of_choice]

@@ -6,6 +6,7 @@ The value is some hundred bytes: what is done with it is done on a table that al
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -149,15 +150,15 @@ class GameState:
         if not self._started:
             count = self.game.num_start_outcomes
             return [(outcome, 1 / count) for outcome in range(count)]
-        left = self._cards_left()
-        kinds, alike = self.game.card_kinds, dict[int, list[int]]()
-        for card in left:
-            alike.setdefault(card if kinds is None else kinds[card], []).append(card)
-        return [(cards[0], len(cards) / len(left)) for cards in alike.values()]
+        left, kinds = self._cards_left(), self.game.card_kinds
+        if kinds is None:
+            return [(card, 1 / len(left)) for card in left]
+        first, number = {kinds[card]: card for card in reversed(left)}, Counter(kinds[card] for card in left)
+        return [(first[kind], many / len(left)) for kind, many in number.items()]
 
     def _cards_left(self) -> list[int]:
-        gone = set() if self.game.with_replacement else set(self._named)
-        return [card for card in range(self.game.deck_size) if card not in gone]
+        gone, cards = set(() if self.game.with_replacement else self._named), range(self.game.deck_size)
+        return [card for card in cards if card not in gone] if gone else list(cards)
 
     def outcome_str(self, outcome: int) -> str:
         """An outcome's name: a card's, or `start outcome 1`. Raises ValueError for what is none now."""
@@ -347,7 +348,6 @@ class GameState:
         self._keep(bytes(self._table.mask), self._table.batch.seat.item(0))
 
     def _keep(self, mask: bytes, seat: int) -> None:
-        """Take the table as it is, with this seat to act, or chance to decide."""
         table, batch = self._table, self._table.batch
         self._raw, self._mask, self._seat = bytes(table.raw), mask, seat
         self._decisions, self._own_decisions = batch.decisions.item(0), tuple(batch.own_decisions[0].tolist())
