@@ -6,7 +6,6 @@ The value is some hundred bytes: what is done with it is done on a table that al
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -150,11 +149,12 @@ class GameState:
         if not self._started:
             count = self.game.num_start_outcomes
             return [(outcome, 1 / count) for outcome in range(count)]
-        left, kinds = self._cards_left(), self.game.card_kinds
+        left, kinds, alike = self._cards_left(), self.game.card_kinds, dict[int, list[int]]()
         if kinds is None:
             return [(card, 1 / len(left)) for card in left]
-        first, number = {kinds[card]: card for card in reversed(left)}, Counter(kinds[card] for card in left)
-        return [(first[kind], many / len(left)) for kind, many in number.items()]
+        for card in left:
+            alike.setdefault(kinds[card], []).append(card)
+        return [(cards[0], len(cards) / len(left)) for cards in alike.values()]
 
     def _cards_left(self) -> list[int]:
         gone, cards = set(() if self.game.with_replacement else self._named), range(self.game.deck_size)
