@@ -183,6 +183,7 @@ def information_state_size(game: Game) -> int:
     return game.observation_size + 1 + COLUMNS * _most_events(game)
 
 
+@functools.cache
 def _most_events(game: Game) -> int:
     declared = game.type.events
     if declared is None:
