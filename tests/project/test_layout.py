@@ -348,8 +348,8 @@ def test_the_version_is_declared_once_in_a_file_that_imports_nothing(game: Game)
 
 
 def imported_by(code: str) -> set[str]:
-    """Our files, packages apart, that a process has imported once it has run the code."""
-    code += "\nimport sys; print(*(name for name in sys.modules if name.startswith('backalley.') "
+    """Our files and those of torch's compiler, packages apart, that a process has imported once it has run the code."""
+    code += "\nimport sys; print(*(name for name in sys.modules if name.startswith(('backalley.', 'torch._dynamo.')) "
     code += "and not sys.modules[name].__spec__.submodule_search_locations))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
@@ -373,7 +373,7 @@ def test_a_match_of_bots_imports_no_more_than_it_takes() -> None:
 
 
 def test_training_imports_no_more_than_it_takes(tmp_path: Path) -> None:
-    """Neither what a match of bots leaves out, nor other ways to learn, attacks, planners and pages."""
+    """Neither what a match of bots leaves out, nor other ways to learn, attacks, planners and torch's compiler."""
     used = imported_by(
         f"""import backalley
 small = {{"ppo.tables": 16, "ppo.steps": 4, "ppo.batch_size": 32, "network.width": 8, "run.evaluation_deals": 2}}
@@ -381,7 +381,7 @@ small |= {{"run.phases": "ppo", "run.curve_every": 0.001, "run.curve_deals": 2}}
 backalley.train("backalley.examples.kuhn", out={str(tmp_path / "run")!r}, decisions=64, config_overrides=small)"""
     )
     apart = [f"agents.policies.{name}" for name in ("planner", "pretrained", "own_policy", "residual")]
-    apart += ["training.attack", "training.mmd", "training.rollouts", "training.macros", "training.seeds"]
+    apart += ["training.attack", "training.mmd", "training.rollouts", "training.macros", "training.seeds", "torch"]
     assert not [name for name in sorted(used) if name.startswith((*OPTIONAL, *apart))]
     outside = [name for name in used if not name.startswith("examples")]
     assert len(outside) <= 80, f"{len(outside)} files beside those of the game"

@@ -155,7 +155,7 @@ class MMD(Phase):
         """Make the updates of a step. Steps get smaller, and uniform play draws less, by the square root of time."""
         settings, count = self.settings, len(decisions.action)
         adam, fallen = self.learner.adam, (1 + 3 * self.steps / settings.halving) ** -0.5
-        adam.param_groups[0]["lr"] = settings.learning_rate * fallen
+        adam.learning_rate = settings.learning_rate * fallen
         temperature, proximity = settings.temperature * fallen, settings.proximity / fallen
         for _ in range(settings.epochs):
             order = torch.from_numpy(random.permutation(count))
@@ -170,7 +170,7 @@ class MMD(Phase):
                 value_loss = (value - target).square().mean()
                 held = proximity * divergence - temperature * entropy
                 loss = held - (ratio * advantage).mean() + settings.value_weight * value_loss
-                adam.zero_grad()
+                self.network.zero_grad()
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_grad_norm)
                 adam.step()

@@ -18,13 +18,14 @@ import itertools
 import os
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch.nn import functional as F
+from torch.optim.adam import adam
 
 from backalley.agents.policies.network import FLOAT32, PolicyNetwork, one_thread, weights_of
 from backalley.envs.core.game.kernels import kernel
@@ -151,8 +152,6 @@ _FEWEST_ROWS = 64
 """Rows of a part: with fewer, Python's share of the time shows."""
 _FEWEST_NUMBERS = 1 << 14
 """Numbers of a gradient that a thread adds up."""
-_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""Of Adam, for each parameter."""
 
 Outputs = npt.NDArray[np.float32]
 """Of the network for some rows: the logits and the value [n, A + 1]."""
@@ -251,6 +250,29 @@ def backpropagate(
     return sums
 
 
+class Adam:
+    """Adam (Kingma and Ba 2015), by torch's own function. The first `torch.optim.Adam` of a process imports torch's
+    compiler, which takes a second (*measured*)."""
+
+    def __init__(self, parameters: Iterable[torch.nn.Parameter], learning_rate: float, eps: float) -> None:
+        self.parameters, self.learning_rate, self.eps = [*parameters], learning_rate, eps
+        self.steps = [torch.tensor(0.0) for _ in self.parameters]
+        self.means, self.squares = ([torch.zeros_like(each) for each in self.parameters] for _ in range(2))
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Follow the parameters' gradients once."""
+        gradients = [each.grad for each in self.parameters if each.grad is not None]
+        adam(
+            [*self.parameters], gradients, self.means, self.squares, [], self.steps, lr=self.learning_rate, beta1=0.9,
+            beta2=0.999, eps=self.eps, weight_decay=0.0, amsgrad=False, maximize=False,
+        )  # fmt: skip
+
+    def state(self, number: int) -> dict[str, torch.Tensor]:
+        """Return what it remembers of a parameter, by its names in checkpoints."""
+        return {"step": self.steps[number], "exp_avg": self.means[number], "exp_avg_sq": self.squares[number]}
+
+
 class Learner:
     """A network that learns, Adam, and the average of the network's weights, which plays better."""
 
@@ -277,7 +299,7 @@ class Learner:
         self.network.initialise(torch.Generator().manual_seed(seed))
         self.average.load_state_dict(self.network.state_dict())
         self.network.to(device), self.average.to(device)
-        self.adam = torch.optim.Adam(self.network.parameters(), lr=learning_rate, eps=eps)
+        self.adam = Adam(self.network.parameters(), learning_rate, eps)
         self.device, self.averaging, self.averaged = torch.device(device), averaging, 0
         """`averaged` counts the weights in the average."""
         self._gradients = Gradients(self.network, pool)
@@ -308,9 +330,8 @@ class Learner:
         """Return weights, their average and Adam's moments, by name."""
         kept: Arrays = {f"network.{name}": array for name, array in weights_of(self.network).items()}
         kept |= {f"average.{name}": array for name, array in weights_of(self.average).items()}
-        for name, parameter in self.network.named_parameters():
-            for key, value in self.adam.state[parameter].items():
-                kept[f"adam.{name}.{key}"] = value.detach().cpu().numpy()
+        for number, (name, _) in enumerate(self.network.named_parameters()):
+            kept |= {f"adam.{name}.{key}": value.cpu().numpy() for key, value in self.adam.state(number).items()}
         return kept
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]], averaged: int) -> None:
@@ -318,9 +339,7 @@ class Learner:
         not fit."""
         for part, target in (("network", self.network), ("average", self.average)):
             target.load_state_dict({name: torch.from_numpy(arrays[f"{part}.{name}"]) for name in target.state_dict()})
-        for name, parameter in self.network.named_parameters():
-            state = {key: arrays[f"adam.{name}.{key}"] for key in _MOMENTS if f"adam.{name}.{key}" in arrays}
-            if state:
-                found = {key: torch.from_numpy(array) for key, array in state.items()}
-                self.adam.state[parameter] = {k: v if k == "step" else v.to(parameter.device) for k, v in found.items()}
+        for number, (name, _) in enumerate(self.network.named_parameters()):
+            for key, value in self.adam.state(number).items():
+                value.copy_(torch.from_numpy(arrays[f"adam.{name}.{key}"]).view_as(value))
         self.averaged = averaged
