@@ -76,6 +76,19 @@ class PolicyAgent(KernelAgent):
         """Whether equal observations always get equal actions; otherwise it draws."""
         return self.player.greedy if isinstance(self.player, NetworkPlayer) else True
 
+    @property
+    def unit(self) -> float | None:
+        """The standard deviation of the targets that its network learned, in rewards: its outputs are gains in this
+        unit. None for a policy that learned something else."""
+        unit = self.metadata["made"].get("unit")
+        return unit if isinstance(unit, float) and 0 < unit < math.inf else None
+
+    @property
+    def plays_gains(self) -> bool:
+        """Whether it is a network of gains, which plays the greatest. The outputs of one that draws were scaled by a
+        temperature, and are no gains any more."""
+        return self.unit is not None and isinstance(self.player, NetworkPlayer) and self.player.greedy
+
     def probabilities(self, observation: npt.NDArray[Any], action_mask: npt.NDArray[np.int8]) -> Probabilities:
         """Return the probability of each action [n, A]. Of a bot that draws and is corrected, each of its actions is
         followed."""

@@ -19,6 +19,7 @@ from backalley.agents.base.agent import View, as_agent, view_of
 from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.gymnasium.gymnasium_env import GymnasiumEnv
 from backalley.agents.policies.learned import load_policy
+from backalley.agents.policies.policy_kinds import NetworkPlayer, Residual
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.benchmarks.figures.attacks import Attacked, Attacker, Point
 from backalley.benchmarks.figures.stats import Estimate
@@ -38,6 +39,7 @@ from backalley.training.run.gate import Enough, gains
 from backalley.training.train import Stopped
 from tests.common import toy
 from tests.common.commands import ROOT, run
+from tests.common.tiny_policies import made
 
 KUHN, LEDUC = kuhn.GAME.bind(), leduc.GAME.bind()
 CHEMIN = backalley.game("baccarat", mode="chemin")
@@ -248,6 +250,15 @@ def test_ppo_has_one_side_and_the_agent_all_others(game: Game) -> None:
     env.close()
 
 
+def test_rollouts_go_on_from_a_network_of_gains(tmp_path: Path) -> None:
+    """A policy from nothing is one; against a bot they learn a residual."""
+    made(tmp_path / "gains", KUHN, unit=1.0)
+    given: dict[str, Any] = {"attackers": "rollouts", "decisions": 1, "deals": 8, "config_overrides": SMALL}
+    for victim, kind in ((tmp_path / "gains", NetworkPlayer), ("bot:random", Residual)):
+        response = attack(KUHN, victim, out=tmp_path / kind.__name__, **given).attackers[0].points[0].policy
+        assert isinstance(load_policy(tmp_path / kind.__name__ / response, KUHN).player, kind)
+
+
 def test_the_plan_learner_meets_the_agent_alone(tmp_path: Path) -> None:
     game = backalley.game("poker_duel")
     greedy = BotAgent(game, "greedy")
@@ -310,18 +321,8 @@ def test_another_attack_is_not_mixed_with_it(tmp_path: Path) -> None:
 
 def test_the_command_writes_what_was_found(tmp_path: Path) -> None:
     path = tmp_path / "attack_kuhn.json"
-    words = (
-        "attack",
-        "backalley.examples.kuhn",
-        "random",
-        "--attackers",
-        "search",
-        "--decisions",
-        "1",
-        "--deals",
-        "40",
-    )
-    result = run(*words, "--out", tmp_path / "attack", "--json", path)
+    words = ["attack", "backalley.examples.kuhn", "random", "--attackers", "search", "--decisions", "1"]
+    result = run(*words, "--deals", "40", "--out", tmp_path / "attack", "--json", path)
     assert result.exit_code == 0, result.output
     assert "the best response found gains" in result.stdout
     found = json.loads(path.read_text("utf-8"))

@@ -157,9 +157,8 @@ def test_where_learning_begins(learned: Path, fixed: dict[int, Path], tmp_path: 
     assert first.start.folder == attacked.learned, "what the attack has learned"
     assert [one.folder for one in first.opponents] == [learned], "against what was current"
     kept = Finished(fixed[kuhn.BET], learned, False)
-    assert phase(Attack, tmp_path, history=[attacked, kept]).start.folder == learned, (
-        "what is current, not what was refused"
-    )
+    again = phase(Attack, tmp_path, history=[attacked, kept])
+    assert again.start.folder == learned, "what is current, not what was refused"
     later = Finished(fixed[kuhn.BET], fixed[kuhn.BET], False)
     second = phase(Generation, tmp_path, history=[attacked, later])
     assert [one.folder for one in second.opponents] == [learned, fixed[kuhn.BET]], "all that were current, each once"

@@ -220,10 +220,17 @@ def _own_network(victim: Agent) -> tuple[Path, Mapping[str, Any]] | None:
     return victim.folder, {"network.width": victim.player.width, "network.layers": victim.player.layers}
 
 
+def _own_gains(victim: Agent) -> tuple[Path, Mapping[str, Any]] | None:
+    """The agent's own policy where it is a network of gains, as one from nothing is, whose learning then goes on."""
+    if not isinstance(victim, PolicyAgent) or not victim.plays_gains:
+        return None
+    return victim.folder, {"rollouts.base": config_rules.SELF.source}
+
+
 ATTACKERS: dict[str, Learner | Search] = {
     one.name: one
     for one in (
-        Learner("rollouts", "attack", {}, compiled=True),
+        Learner("rollouts", "attack", {}, compiled=True, begins=_own_gains),
         Learner("plans", "plans", {}, compiled=True),
         Learner("model", "fictitious_play", {}, compiled=True),
         Search(*SIZES),

@@ -3,7 +3,6 @@ from."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.base.rule_based import BotAgent, seen_by
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import PolicyFileError, copy_policy, find_policy, read_metadata
-from backalley.agents.policies.policy_kinds import NetworkPlayer, Residual
+from backalley.agents.policies.policy_kinds import Residual
 from backalley.agents.policies.pretrained import NoPolicy, policy_for
 from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.game.game import Game
@@ -188,15 +187,11 @@ def start_of(
 
 
 def _goes_on(agent: PolicyAgent, settings: Rollouts, reference: Bot | None) -> bool:
-    """Whether a policy is of the kind that this phase learns. A network that draws has outputs scaled by a temperature,
-    which are no gains any more."""
-    player, unit = agent.player, agent.metadata["made"].get("unit")
-    if not isinstance(unit, float) or not 0 < unit < math.inf:
-        return False
-    if settings.learned == Learned.RESIDUAL:
-        corrects = isinstance(player, Residual) and reference is not None and player.bot == reference.name
-        return corrects and margin_of(agent) is not None
-    return settings.learned == Learned.ADVANTAGES and isinstance(player, NetworkPlayer) and player.greedy
+    """Whether a policy is of the kind that this phase learns."""
+    if settings.learned != Learned.RESIDUAL:
+        return settings.learned == Learned.ADVANTAGES and agent.plays_gains
+    corrects = isinstance(agent.player, Residual) and reference is not None and agent.player.bot == reference.name
+    return corrects and margin_of(agent) is not None and agent.unit is not None
 
 
 def margin_of(agent: PolicyAgent) -> float | None:
