@@ -170,7 +170,7 @@ class MMD(Phase):
                 value_loss = (value - target).square().mean()
                 held = proximity * divergence - temperature * entropy
                 loss = held - (ratio * advantage).mean() + settings.value_weight * value_loss
-                self.network.zero_grad()
+                adam.zero_grad()
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_grad_norm)
                 adam.step()

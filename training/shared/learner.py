@@ -259,6 +259,11 @@ class Adam:
         self.steps = [torch.tensor(0.0) for _ in self.parameters]
         self.means, self.squares = ([torch.zeros_like(each) for each in self.parameters] for _ in range(2))
 
+    def zero_grad(self) -> None:
+        """Forget the parameters' gradients."""
+        for each in self.parameters:
+            each.grad = None
+
     @torch.no_grad()
     def step(self) -> None:
         """Follow the parameters' gradients once."""
