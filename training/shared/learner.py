@@ -267,7 +267,7 @@ class Adam:
     @torch.no_grad()
     def step(self) -> None:
         """Follow the parameters' gradients once."""
-        gradients = [each.grad for each in self.parameters if each.grad is not None]
+        gradients: list[Any] = [each.grad for each in self.parameters]  # one of each: they are paired by their places
         adam(
             [*self.parameters], gradients, self.means, self.squares, [], self.steps, lr=self.learning_rate, beta1=0.9,
             beta2=0.999, eps=self.eps, weight_decay=0.0, amsgrad=False, maximize=False,
