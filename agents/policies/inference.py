@@ -29,6 +29,10 @@ class Room(NamedTuple):
     """Which of its inputs are not zero."""
     values: npt.NDArray[np.float32]
     """What these are."""
+    features: npt.NDArray[np.float32]
+    """The features of each action, for a network that reads these [A, F]; else empty."""
+    gains: npt.NDArray[np.float32]
+    """What that network makes of them [A]."""
 
 
 class Net(NamedTuple):
@@ -45,11 +49,16 @@ class Net(NamedTuple):
 
 
 def net_of(
-    weights: Mapping[str, npt.NDArray[Any]], bound: npt.NDArray[np.float64], *, greedy: bool, value: bool = False
+    weights: Mapping[str, npt.NDArray[Any]],
+    bound: npt.NDArray[np.float64],
+    *,
+    greedy: bool,
+    value: bool = False,
+    rates: int = 0,
 ) -> Net:
     """Return a Net of the arrays of `network.PolicyNetwork` (`trunk.0.weight` [outputs, inputs] and so on); the
     division of its inputs by `bound` [O] is part of the first layer's weights. Its last output, the value, is left out
-    unless `value` is set."""
+    unless `value` is set. `rates` is the number of actions of a network that rates one by its features."""
     names = [f"trunk.{number}" for number in range(sum(name.startswith("trunk.") for name in weights) // 2)]
     layers = [(weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names]
     outputs = len(weights["head.bias"]) - (0 if value else 1)
@@ -59,11 +68,12 @@ def net_of(
     for number, (weight, bias) in enumerate(layers):
         factor = scale_of(bound) if number == 0 else np.float32(1)
         parts += [(weight.astype(np.float32) * factor).T.reshape(-1), bias.astype(np.float32)]
-    return Net(np.array(sizes), np.concatenate(parts), greedy, _room(max(sizes)))
+    return Net(np.array(sizes), np.concatenate(parts), greedy, _room(max(sizes), rates, sizes[0] if rates else 0))
 
 
-def _room(widest: int) -> Room:
-    return Room(np.zeros(widest, np.float32), np.zeros(widest, np.int64), np.zeros(widest, np.float32))
+def _room(widest: int, rates: int, features: int) -> Room:
+    units = np.zeros(widest, np.float32), np.zeros(widest, np.int64), np.zeros(widest, np.float32)
+    return Room(*units, np.zeros((rates, features), np.float32), np.zeros(rates, np.float32))
 
 
 def scale_of(bound: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
@@ -75,7 +85,7 @@ def scale_of(bound: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
 
 def own_room(net: Net) -> Net:
     """Return the same network with buffers of its own, for another thread."""
-    return net._replace(room=_room(len(net.room.units)))
+    return net._replace(room=_room(len(net.room.units), *net.room.features.shape))
 
 
 @bounded

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game, GameType
+from backalley.envs.core.game.kernels import ActionFeatures
 
 from ..base.action_probabilities import Probabilities
 from ..base.rule_based import BotAgent, KernelAgent
@@ -59,6 +60,7 @@ class PolicyAgent(KernelAgent):
         trained, note = game.type.bind(metadata["options"]), _note(metadata, game)
         if isinstance(player, Residual):
             check_bot(f"The policy in {folder}", player, trained)
+            check_features(f"The policy in {folder}", player, arrays, trained)
             note = f"It is {player.meaning}. {note}".strip()
         elif isinstance(player, PlansPlayer | MixturePlayer):
             check_plans(f"The policy in {folder}", player, trained, game)
@@ -96,8 +98,8 @@ class PolicyAgent(KernelAgent):
             return super().probabilities(observation, action_mask)
         from .residual import advised
 
-        bot = self.game.bots[self.player.bot]
-        follows, advises = KernelAgent(self.name, advised(bot), self.game), BotAgent(self.game, bot.name)
+        bot, features = self.game.bots[self.player.bot], features_of(self.player, self.game)
+        follows, advises = KernelAgent(self.name, advised(bot, features), self.game), BotAgent(self.game, bot.name)
         follows.is_guarded = advises.is_guarded = self.is_guarded
         plays = advises.probabilities(observation, action_mask)
         found = np.zeros(action_mask.shape)
@@ -129,7 +131,9 @@ class PolicyAgent(KernelAgent):
         from .residual import corrected
 
         bot = self.game.bots[self.player.bot] if isinstance(self.player, Residual) else None
-        return self.kernel if bot is None or bot.quick is None else corrected(bot.in_rollouts)
+        if bot is None or bot.quick is None:
+            return self.kernel
+        return corrected(bot.in_rollouts, features_of(self.player, self.game))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_play": None, "kernel": None, "chances": None}
@@ -175,10 +179,34 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
     from .residual import Corrected, corrected
 
     assert isinstance(player, Residual), "a network of a user's own is an OwnPolicyAgent"
-    net = net_of(arrays, np.concatenate([bound, np.ones(game.num_actions)]), greedy=True)
+    features = features_of(player, game)
+    rates = 0 if features is None else game.num_actions
+    net = net_of(arrays, inputs_bound(game, features), greedy=True, rates=rates)
     margin = math.inf if player.margin is None else player.margin
-    kernel = corrected(game.bots[player.bot])
+    kernel = corrected(game.bots[player.bot], features)
     return Play(kernel, "both", lambda: Corrected(game.options, own_room(net), margin))
+
+
+def features_of(player: Player, game: Game) -> ActionFeatures | None:
+    """Return the features that a player's network reads in place of the observation, if it does."""
+    return game.type.action_features if isinstance(player, Residual) and player.features else None
+
+
+def inputs_bound(game: Game, features: ActionFeatures | None) -> npt.NDArray[np.float64]:
+    """Return the greatest absolute value of each input of a residual's network."""
+    if features is not None:
+        return np.ones(features.number)
+    return np.concatenate([observation_bound(game), np.ones(game.num_actions)])
+
+
+def check_features(who: str, player: Residual, arrays: Arrays, trained: Game) -> None:
+    """Raise PolicyFileError if the features that the policy was trained with are others now."""
+    features = features_of(player, trained)
+    if features is not None:
+        from .residual import FeatureRows
+
+        if not np.allclose(FeatureRows(trained, features).means(), arrays["features"], rtol=0.01, atol=1e-3):
+            raise PolicyFileError(f"{who} rates actions by features that {trained.name} no longer has; train it again.")
 
 
 def check_bot(who: str, player: Residual, trained: Game) -> None:

@@ -52,6 +52,9 @@ class Residual(NamedTuple):
     """The behaviour digest of the bot (`behaviour_digest.py`): the residual belongs to this play only."""
     margin: float | None
     """None: the bot's action always."""
+    features: bool = False
+    """Whether the network reads the features of one action (`GameType.action_features`) in place of the observation and
+    the bot's action, and rates that action; a lead over the bot's own is what it predicts."""
 
     @property
     def title(self) -> str:
@@ -66,12 +69,18 @@ class Residual(NamedTuple):
 
     def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
         """Return the shapes of its arrays by name."""
-        return network_shapes(game.observation_size + game.num_actions, game.num_actions, self.width, self.layers)
+        if not self.features:
+            return network_shapes(game.observation_size + game.num_actions, game.num_actions, self.width, self.layers)
+        features = game.type.action_features
+        if features is None:
+            raise InvalidValue(f"It rates actions by their features, and {game.name} has none.")
+        return network_shapes(features.number, 1, self.width, self.layers) | {"features": (features.number,)}
 
     def proper(self) -> bool:
         """Return whether these are values that training can have written."""
         margin = self.margin is None or (_number(self.margin) and math.isfinite(self.margin) and self.margin >= 0)
-        return _sized(self) and isinstance(self.bot, str) and isinstance(self.behaviour_digest, str) and margin
+        named = isinstance(self.bot, str) and isinstance(self.behaviour_digest, str)
+        return _sized(self) and named and margin and isinstance(self.features, bool)
 
 
 class PlansPlayer(NamedTuple):
@@ -251,7 +260,7 @@ def from_json(given: Mapping[str, Any]) -> Player:
     kind = KINDS.get(named) if isinstance(named, str) else None
     if kind is None:
         raise InvalidValue(f"describes a player of the kind {named!r}; there are {', '.join(KINDS)}")
-    values = {name: value for name, value in given.items() if name != "kind"}
+    values = {**kind._field_defaults, **{name: value for name, value in given.items() if name != "kind"}}
     player = kind(**values) if set(values) == set(kind._fields) else None
     if player is None or not player.proper():
         raise InvalidValue(f"describes a player that Back Alley does not make: {dict(given)}")

@@ -1,5 +1,6 @@
 """Play a bot with a learned residual: the network predicts how much better each other action is than the bot's, and the
-best one is played if it leads by more than a margin."""
+best one is played if it leads by more than a margin. It reads the observation with the bot's action, or the features of
+one action after the other."""
 
 from __future__ import annotations
 
@@ -10,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.game.kernels import Bot, kernel, passing, specialise, template, unbound
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import ActionFeatures, Bot, Bound, kernel, passing, specialise, template, unbound
 
-from .inference import Net, forward_with_reference
+from .inference import Net, forward, forward_with_reference
 
 
 class Corrected(NamedTuple):
@@ -44,8 +46,84 @@ def solves_nothing(options: Any, observation: Any) -> bool:
     return False
 
 
-ADVICE = SOLVES = unbound
-"""The bot's kernels in `act_corrected`."""
+ADVICE = SOLVES = CORRECT = WRITE = unbound
+"""The bot's kernels in `act_corrected`, one of the two below, and the game's features, in the templates below."""
+
+
+@passing
+def correct_by_observation(
+    options: Any, net: Net, shown: Any, mask: npt.NDArray[np.int8], advice: int, margin: float
+) -> int:
+    """Return the `correction` of a network that reads the observation, the vector `shown[1]`."""
+    return correction(forward_with_reference(net, shown[1], advice), mask, advice, margin)
+
+
+@template
+def correct_by_features(
+    options: Any, net: Net, shown: Any, mask: npt.NDArray[np.int8], advice: int, margin: float
+) -> int:
+    """Return the `correction` of a network that rates one action by its features, from the record `shown[0]`."""
+    features, gains = net.room.features, net.room.gains
+    WRITE(options, shown[0], mask, features)
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            gains[action] = forward(net, features[action])[0]
+    own = gains[advice]
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            gains[action] -= own
+    return correction(gains, mask, advice, margin)
+
+
+@template
+def features_of_rows(
+    options: Any, shown: Any, mask: npt.NDArray[np.int8], room: npt.NDArray[np.float32], out: npt.NDArray[np.float32]
+) -> None:
+    """Write the features of every legal action to `out` [n, F], row after row; `room` [A, F] is a buffer."""
+    place = 0
+    for k in range(mask.shape[0]):
+        WRITE(options, shown[k], mask[k], room)
+        for action in range(mask.shape[1]):
+            if mask[k, action]:
+                for number in range(out.shape[1]):
+                    out[place, number] = room[action, number]
+                place += 1
+
+
+@functools.cache
+def features_kernels(features: ActionFeatures) -> dict[str, Callable[..., Any]]:
+    """Return the two templates above for the features of a game."""
+    return specialise([correct_by_features, features_of_rows], {"WRITE": features.write})
+
+
+def correct_by(features: ActionFeatures | None) -> Callable[..., int]:
+    """Return the correction of a network that reads these features, or without any the observation."""
+    return correct_by_observation if features is None else features_kernels(features)["correct_by_features"]
+
+
+class FeatureRows:
+    """Reads the features of legal actions off observations."""
+
+    def __init__(self, game: Game, features: ActionFeatures) -> None:
+        self.game, self.number = game, features.number
+        self._write = Bound(lambda: features_kernels(features)["features_of_rows"])
+
+    def __call__(self, observation: npt.NDArray[Any], legal: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """Return the features of the `legal` actions [n, A] of observations [n, O], one after the other."""
+        mask, room = legal.astype(np.int8), np.zeros((legal.shape[1], self.number), np.float32)
+        out = np.empty((int(mask.sum()), self.number), np.float32)
+        self._write(self.game.options, self.game.records(np.ascontiguousarray(observation)), mask, room, out)
+        return out
+
+    def means(self) -> npt.NDArray[np.float32]:
+        """Return the mean of each feature over positions that are always the same, by which a policy's file knows its
+        features again."""
+        from .behaviour_digest import random_positions
+
+        shown = [(tables.arrays.flat.copy(), tables.arrays.mask.copy()) for tables, _ in random_positions(self.game)]
+        flat, mask = (np.concatenate(parts) for parts in zip(*shown, strict=True))
+        means: npt.NDArray[np.float32] = self(flat, mask).mean(0, np.float64).astype(np.float32)
+        return means
 
 
 @template
@@ -55,7 +133,8 @@ def after_advice(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], advice: 
         return advice
     if not 0 <= advice < mask.shape[0] or not mask[advice]:
         return advice  # no input stands for it; validation reports an observation that no table shows
-    return correction(forward_with_reference(by.net, shown[1], advice), mask, advice, by.margin)
+    played: int = CORRECT(by.options, by.net, shown, mask, advice, by.margin)
+    return played
 
 
 @template
@@ -73,16 +152,16 @@ def follow_advice(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], advice:
 
 
 @functools.cache
-def _kernels(bot: Bot) -> dict[str, Callable[..., int]]:
-    names = {"ADVICE": bot.act, "SOLVES": bot.solves or solves_nothing}
+def _kernels(bot: Bot, features: ActionFeatures | None) -> dict[str, Callable[..., int]]:
+    names = {"ADVICE": bot.act, "SOLVES": bot.solves or solves_nothing, "CORRECT": correct_by(features)}
     return specialise([after_advice, act_corrected, follow_advice], names)
 
 
-def corrected(bot: Bot) -> Callable[..., int]:
-    """Return `act_corrected` for a bot."""
-    return _kernels(bot)["act_corrected"]
+def corrected(bot: Bot, features: ActionFeatures | None) -> Callable[..., int]:
+    """Return `act_corrected` for a bot, and for what the network reads of each action, if it does."""
+    return _kernels(bot, features)["act_corrected"]
 
 
-def advised(bot: Bot) -> Callable[..., int]:
-    """Return `follow_advice` for a bot."""
-    return _kernels(bot)["follow_advice"]
+def advised(bot: Bot, features: ActionFeatures | None) -> Callable[..., int]:
+    """Return `follow_advice` for the same."""
+    return _kernels(bot, features)["follow_advice"]

@@ -7,7 +7,7 @@ everybody's highest trump. The rules are README.md.
 
 from __future__ import annotations
 
-from ..core.compile.interfaces import Kernels
+from ..core.compile.interfaces import ActionFeatures, Kernels
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
 from ..core.rules import trick_hand
@@ -15,6 +15,7 @@ from ..core.rules.symmetry import Suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .events import EVENTS
+from .features import FEATURES, action_features
 from .observation import Observation, named_suits
 from .schedule import cards_needed
 from .scoring import reward_range
@@ -64,6 +65,7 @@ GAME = GameType(
     info=rules.info,
     open_info=rules.open_info,
     leaf_value=rules.leaf_value,
+    action_features=ActionFeatures(action_features, FEATURES),
     suits=Suits(named_suits, actions=((PLAY, PACK_SIZE),)),
     speed_floor=7_800_000,
 )

@@ -119,6 +119,9 @@ class Rollouts(NamedTuple):
         float, option("the policy's weights are an average over about the last 1 / (averaging + 1) of the run", low=0)
     ]
     symmetry: Annotated[bool, option("permute equivalent suits at random, for each target and use")]
+    features: Annotated[
+        bool, option("a residual rates each action by the features that the game declares, not by the observation")
+    ]
     base: Annotated[
         Base, option("the policy that is improved and plays the rollouts: bot (the best), another bot's name, or self")
     ]

@@ -54,6 +54,29 @@ def squared(
 
 
 @kernel
+def centred(
+    outputs: npt.NDArray[np.float32],
+    targets: npt.NDArray[np.float32],
+    rows: npt.NDArray[np.float32],
+    sums: npt.NDArray[np.float64],
+) -> None:
+    """Squared errors of a network that rates one action [n, 1], beside the mean error over the legal actions of its
+    decision: only differences between them are played by. `rows` [n, 1] says at a decision's first action how many
+    there are."""
+    first = 0
+    while first < targets.shape[0]:
+        last, mean = first + int(rows[first, 0]), 0.0
+        for row in range(first, last):
+            mean += (outputs[row, 0] - targets[row, 0]) / (last - first)
+        for row in range(first, last):
+            missed = outputs[row, 0] - targets[row, 0] - mean
+            sums[0] += 1.0
+            sums[1] += missed * missed
+            outputs[row, 0], outputs[row, 1] = 2 * missed, 0
+        first = last
+
+
+@kernel
 def imitation(
     outputs: npt.NDArray[np.float32],
     targets: npt.NDArray[np.float32],

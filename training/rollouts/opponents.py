@@ -85,6 +85,15 @@ def check_horizon(settings: Rollouts) -> None:
         )
 
 
+def check_features(game: Game, settings: Rollouts) -> None:
+    """Raise ConfigError for features that a game does not have."""
+    if settings.features and game.type.action_features is None:
+        raise ConfigError(
+            f"rollouts.features is true, and {game.name} declares no features of actions (`GameType.action_features`); "
+            "leave it at false."
+        )
+
+
 def check_temperatures(settings: Rollouts) -> None:
     """Raise ConfigError for a temperature of a policy that does not draw its actions."""
     for name in ("temperature", "plays_at"):
@@ -191,7 +200,8 @@ def _goes_on(agent: PolicyAgent, settings: Rollouts, reference: Bot | None) -> b
     if settings.learned != Learned.RESIDUAL:
         return settings.learned == Learned.ADVANTAGES and agent.plays_gains
     corrects = isinstance(agent.player, Residual) and reference is not None and agent.player.bot == reference.name
-    return corrects and margin_of(agent) is not None and agent.unit is not None
+    reads = isinstance(agent.player, Residual) and agent.player.features == settings.features
+    return corrects and reads and margin_of(agent) is not None and agent.unit is not None
 
 
 def margin_of(agent: PolicyAgent) -> float | None:

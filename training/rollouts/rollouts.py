@@ -22,9 +22,11 @@ from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import BotAgent, RandomAgent, played_by
 from backalley.agents.policies.behaviour_digest import behaviour_digest
 from backalley.agents.policies.inference import net_of
+from backalley.agents.policies.learned import inputs_bound
 from backalley.agents.policies.network import weights_of
 from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import Player, Residual, network_player, network_size
+from backalley.agents.policies.residual import FeatureRows
 from backalley.cluster.work import LOCAL
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.vector import BatchEnv
@@ -37,8 +39,9 @@ from ..shared.checkpoint import Arrays
 from ..shared.learner import Task, ThreadPool
 from ..shared.phase import Phase, training_game
 from ..shared.suit_augmentation import SuitNames
-from .fitting import Fitting, Rows, by_temperature, imitation, squared
+from .fitting import Fitting, Rows, by_temperature, centred, imitation, squared
 from .opponents import (
+    check_features,
     check_horizon,
     check_shares,
     check_temperatures,
@@ -93,11 +96,13 @@ class Rollouts(Phase):
         """The policy that learning begins from, if it does not begin again."""
         self.advised = settings.learned == Learned.RESIDUAL
         weights, shuffles, streams = self.seeds().spawn(3)
-        bound = observation_bound(game)
-        self._bound = np.concatenate([bound, np.ones(game.num_actions)]) if self.advised else bound
+        self.features = game.type.action_features if self.advised and settings.features else None
+        """What the network reads of each action; None where it reads the observation."""
+        self._feature_rows = FeatureRows(game, self.features) if self.features else None
+        self._bound = inputs_bound(game, self.features) if self.advised else observation_bound(game)
         self.fitting = Fitting(
             self._bound,
-            game.num_actions,
+            1 if self.features else game.num_actions,
             start=self.start.arrays if self.start else None,
             width=config.network.width,
             layers=config.network.layers,
@@ -109,7 +114,7 @@ class Rollouts(Phase):
             pool=self.pool,
         )
         self.generator = np.random.default_rng(shuffles)
-        self.names = SuitNames(game, 1, permuted=settings.symmetry)
+        self.names = SuitNames(game, 1, permuted=settings.symmetry and not self.features)
         self.window = Window(game, settings.window, settings.tables * settings.targets)
         self.held_out = HeldOut(settings.held_out)
         self.margin, self.gain, self.error = margin_of(self.start) or 0.0 if self.start else MARGINS[-2], 0.0, 0.0
@@ -130,6 +135,7 @@ class Rollouts(Phase):
         check_shares(settings)
         check_temperatures(settings)
         check_horizon(settings)
+        check_features(game, settings)
         reference = reference_of(game, settings)
         if reference is None:
             training_game(game, config)
@@ -241,9 +247,12 @@ class Rollouts(Phase):
 
     def _maker(self, weights: Arrays) -> Maker:
         settings, foresees = self.settings, self._foresees
-        net = net_of(weights, self._bound, greedy=not settings.temperature, value=foresees)
+        rates = self.game.num_actions if self.features else 0
+        net = net_of(weights, self._bound, greedy=not settings.temperature, value=foresees, rates=rates)
         frozen = frozen_of(self.frozen)
-        play = Play(self.training_game, self.reference, self.config.run.objective, self.seated, frozen, foresees)
+        play = Play(
+            self.training_game, self.reference, self.config.run.objective, self.seated, frozen, foresees, self.features
+        )
         by = functools.partial(played_by, self.frozen, self.training_game)
         horizon = settings.horizon if foresees and self.unit else -1  # before the first chunk nothing has been learned
         return Maker(play, self.field, net, self.advised, self.margin, horizon, self.unit, by)
@@ -266,13 +275,24 @@ class Rollouts(Phase):
             return
         rows, places = held.T
         gain, advice = self.targets.gain[rows, places] / self.unit, self.targets.advice[rows, places]
-        advantages = self.fitting.outputs(self._inputs(self.targets.flat[rows, places], advice))
+        advantages = self._leads(self.targets.flat[rows, places], ~np.isnan(gain), advice)
         chosen = choices(advantages, advice, gain)
         # Only a share of an episode's decisions has a target; the gain of the whole episode is larger by that factor.
         gains = np.take_along_axis(gain, chosen, 1) / self.settings.target_share
         self.held_out.add(rows, self.targets.episode[rows, places], gains, self.chunks)
         only = self.margin if self.start else None  # the margin of the policy that it goes on from
         self.margin, self.gain, self.error = self.held_out.best(self.chunks, only)
+
+    def _leads(
+        self, shown: npt.NDArray[Any], legal: npt.NDArray[np.bool_], advice: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float32]:
+        """What the averaged network promises of each legal action over the bot's [n, A]."""
+        if self._feature_rows is None:
+            return self.fitting.outputs(self._inputs(shown, advice))
+        leads = np.zeros(legal.shape, np.float32)
+        leads[legal] = self.fitting.outputs(self._feature_rows(shown, legal))[:, 0]
+        leads -= leads[np.arange(len(leads)), advice][:, None]
+        return leads
 
     def _inputs(self, shown: npt.NDArray[Any], advice: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Observations [n, O], with the bot's action beside them [n, O + A] where the network reads it."""
@@ -297,12 +317,18 @@ class Rollouts(Phase):
 
     def _minibatch(self, numbers: npt.NDArray[np.int64]) -> float:
         names = self.generator.integers(self.names.count, size=len(numbers))
-        loss = imitation if self.settings.learned == Learned.IMITATION else squared
+        loss = imitation if self.settings.learned == Learned.IMITATION else centred if self.features else squared
         return self.fitting.learn(len(numbers), lambda low, high: self._rows(numbers[low:high], names[low:high]), loss)
 
     def _rows(self, numbers: npt.NDArray[np.int64], names: npt.NDArray[np.int64]) -> Rows:
         """Targets of the window by their numbers [n], each under a suit permutation."""
         flat, gain, worth, advice = self.window.targets(numbers)
+        if self._feature_rows is not None:
+            legal = ~np.isnan(gain)
+            inputs, count = self._feature_rows(flat, legal), legal.sum(1)
+            sizes = np.zeros((len(inputs), 1), np.float32)
+            sizes[np.cumsum(count) - count, 0] = count
+            return inputs, gain[legal][:, None], sizes
         shown, seen = np.empty_like(flat), np.empty_like(gain)
         self.names.observations(flat, names, shown)
         self.names.masks(gain, names, seen)
@@ -378,7 +404,9 @@ class Rollouts(Phase):
         if self.reference and self.advised:
             name = f"{self.reference.name}+"
             bot = self.reference.name
-            player = Residual(*network_size(arrays), bot, behaviour_digest(self.game, bot), margin)
+            rates = self._feature_rows is not None
+            player = Residual(*network_size(arrays), bot, behaviour_digest(self.game, bot), margin, rates)
+            arrays |= {"features": self._feature_rows.means()} if self._feature_rows else {}
         facts = {"rollouts": self.rollouts, "unit": self.unit, "met": self._met()}
         if self.opponents:
             facts["against"] = [one.name for one in self.opponents]

@@ -19,12 +19,22 @@ import numpy.typing as npt
 
 from backalley.agents.base.rule_based import seen_record, seen_vector
 from backalley.agents.policies.inference import Net, act, own_room
-from backalley.agents.policies.residual import solves_nothing
+from backalley.agents.policies.residual import correct_by, solves_nothing
 from backalley.agents.search.determinizations import only_choice, play_on
 from backalley.envs.core.api.compiled_play import no_leaf_value, random_act, table_names
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import Bot, Bound, inlined, kernel, passing, specialise, template, unbound
+from backalley.envs.core.game.kernels import (
+    ActionFeatures,
+    Bot,
+    Bound,
+    inlined,
+    kernel,
+    passing,
+    specialise,
+    template,
+    unbound,
+)
 from backalley.envs.core.rules import rng
 
 from ..config.config import Objective
@@ -138,6 +148,8 @@ class Play(NamedTuple):
     frozen: Frozen
     foresees: bool
     """Whether rollouts end in the network's value."""
+    features: ActionFeatures | None
+    """What the policy's network reads of each action in place of the observation."""
 
 
 @functools.cache
@@ -153,6 +165,7 @@ def target_kernel(play: Play) -> Callable[..., None]:
         "FIXED": play.frozen.kernel,
         "FIXED_VIEW": play.frozen.view,
         "SOLVES": (reference and reference.solves) or solves_nothing,
+        "CORRECT": correct_by(play.features),
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
     }
     names |= {"SEAT": seat_players, "CONTINUES": bot_continues, **table_names(game.type)}

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.policies.inference import Net, act, chances, forward, forward_with_reference
-from backalley.agents.policies.residual import correction
+from backalley.agents.policies.inference import Net, act, chances, forward
 from backalley.agents.search.determinizations import only_choice, play_on
 from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, random_legal, report, show
 from backalley.envs.core.game.game import Game
@@ -188,10 +187,11 @@ def seat_players(tables: Tables, field: Field, sides: npt.NDArray[np.int64], row
         tables.who[row, drawn] = POLICY
 
 
-BOT = BOT_VIEW = MIX = OTHER = FIXED = FIXED_VIEW = SOLVES = SEAT = CONTINUES = WORTH = RESULT = unbound
+BOT = BOT_VIEW = MIX = OTHER = FIXED = FIXED_VIEW = SOLVES = CORRECT = SEAT = CONTINUES = WORTH = RESULT = unbound
 """The player that is improved, its view of a table, its probabilities of actions, the second-best bot, the agent that
-does not learn and its view, where there is nothing to learn, who sits down at a table, the first argument of the player
-of rollouts, the value of an action, and what an episode that ends comes to, in the templates below."""
+does not learn and its view, where there is nothing to learn, how a residual corrects, who sits down at a table, the
+first argument of the player of rollouts, the value of an action, and what an episode that ends comes to, in the
+templates below."""
 
 
 @passing
@@ -229,8 +229,9 @@ def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, 
     if learner.advised:
         if learner.margin == np.inf:
             return advice
-        advantages = forward_with_reference(learner.net, batch.flat[row], advice)
-        return correction(advantages, batch.mask[row], advice, learner.margin)
+        shown = batch.observation[row], batch.flat[row]
+        corrected: int = CORRECT(options, learner.net, shown, batch.mask[row], advice, learner.margin)
+        return corrected
     return act(learner.net, batch.flat[row], batch.mask[row], key)
 
 

@@ -90,6 +90,16 @@ class Bot(NamedTuple):
         return self if self.quick is None else self._replace(act=self.quick)
 
 
+class ActionFeatures(NamedTuple):
+    """What a learned residual may weigh each action by, in place of the whole observation: numbers of the action
+    itself, which mean the same for every suit, card and seat. All actions then share one small network."""
+
+    write: Callable[..., None]
+    """`write(options, observation, mask, out)`, a kernel: write to `out[a]`, float32 [A, number], the numbers of each
+    legal action a, from about -1 to 1. Rows of other actions may be left as they are."""
+    number: int
+
+
 class Planner(NamedTuple):
     """What the kernels of `Plans` need, for one thread."""
 

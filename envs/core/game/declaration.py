@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from backalley.console.errors import InvalidType
 
-from ..compile.interfaces import Bot, Enumeration, Kernels, Plans, check_state
+from ..compile.interfaces import ActionFeatures, Bot, Enumeration, Kernels, Plans, check_state
 from ..rules import cards, record
 from ..rules.events import Events
 from ..rules.table import Table
@@ -180,6 +180,8 @@ class Declaration(Generic[OptionsT]):
     computations then deal each kind once. None: every card is its own kind."""
 
     # Learning.
+    action_features: ActionFeatures | None = None
+    """What a residual may read of each action in place of the observation; None: nothing."""
     plans: Plans | None = None
     """How the game plays macro-actions, by values that can be learned; None: decisions are made one by one."""
     plan_model: PlanModel | None = None

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compile.addresses import Address, Kept, addressed, call, laid
-from ..compile.interfaces import CHANCE, MEMORY, OVER, Bot, Kernels, Planner, Plans
+from ..compile.interfaces import CHANCE, MEMORY, OVER, ActionFeatures, Bot, Kernels, Planner, Plans
 from ..compile.kernel import (
     COMPILED,
     Bound,
@@ -27,9 +27,10 @@ from ..compile.kernel import (
 from ..compile.tiering import compile_from_now_on, compile_time, compiled_elsewhere, times
 
 __all__ = [
-    "CHANCE", "COMPILED", "MEMORY", "OVER", "Address", "Bot", "Bound", "Kept", "Kernels", "Planner", "Plans",
-    "Player", "addressed", "bind", "bounded", "call", "compile_from_now_on", "compile_time", "compiled_elsewhere",
-    "guarded", "inlined", "kernel", "laid", "passing", "specialise", "template", "times", "unbound", "wrapping",
+    "CHANCE", "COMPILED", "MEMORY", "OVER", "ActionFeatures", "Address", "Bot", "Bound", "Kept", "Kernels", "Planner",
+    "Plans", "Player", "addressed", "bind", "bounded", "call", "compile_from_now_on", "compile_time",
+    "compiled_elsewhere", "guarded", "inlined", "kernel", "laid", "passing", "specialise", "template", "times",
+    "unbound", "wrapping",
 ]  # fmt: skip
 
 

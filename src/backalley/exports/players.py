@@ -12,6 +12,7 @@ import numpy.typing as npt
 from numba import carray
 
 from backalley.agents.policies.inference import Net, Room, act
+from backalley.agents.policies.learned import features_of
 from backalley.agents.policies.mixture import Mixture, mixed_kernel
 from backalley.agents.policies.planner import plans_of
 from backalley.agents.policies.policy_kinds import (
@@ -90,7 +91,7 @@ def _decision(game: Game, player: Player) -> Callable[..., Any]:
 
         return decided
     options, margin = game.options, math.inf if player.margin is None else player.margin
-    correct = corrected(game.bots[player.bot])
+    correct = corrected(game.bots[player.bot], features_of(player, game))
 
     def followed(observation, mask, key):  # type: ignore[no-untyped-def]
         shown = carray(pointer_to(observation, base), (size,))
@@ -131,17 +132,27 @@ def _planner(game: Game, player: PlansPlayer | MixturePlayer) -> tuple[Maker, Ca
 
 
 def _network(game: Game, player: NetworkPlayer | Residual) -> Maker:
-    """What makes the Net of a network: its inputs are the observation, and of a residual the bot's action, too."""
-    more = game.num_actions if isinstance(player, Residual) else 0
+    """What makes the Net of a network: its inputs are the observation, and of a residual the bot's action, too; or the
+    features of an action."""
+    features, rates = features_of(player, game), 0
     greedy = player.greedy if isinstance(player, NetworkPlayer) else True
-    sizes = np.array([game.observation_size + more, *[player.width] * player.layers, game.num_actions])
+    inputs, outputs = game.observation_size, game.num_actions
+    inputs += outputs if isinstance(player, Residual) else 0
+    if features is not None:
+        inputs, outputs, rates = features.number, 1, game.num_actions
+    sizes = np.array([inputs, *[player.width] * player.layers, outputs])
     count, widest = int(((sizes[:-1] + 1) * sizes[1:]).sum()), int(sizes.max())
     numbers = held(_name(game))
-    units, inputs, values = (on_stack(widest, kind) for kind in (numba.float32, numba.int64, numba.float32))
+    shown = inputs if rates else 0
+    units, places, values = (on_stack(widest, kind) for kind in (numba.float32, numba.int64, numba.float32))
+    rated, gains = (on_stack(max(1, length), numba.float32) for length in (rates * shown, rates))
 
     @numba.njit(inline="always")
     def network():  # type: ignore[no-untyped-def]
-        room = Room(carray(units(), (widest,)), carray(inputs(), (widest,)), carray(values(), (widest,)))
+        room = Room(
+            carray(units(), (widest,)), carray(places(), (widest,)), carray(values(), (widest,)),
+            carray(rated(), (rates, shown)), carray(gains(), (rates,)),
+        )  # fmt: skip
         return Net(sizes, carray(numbers(), (count,)), greedy, room)
 
     return network  # type: ignore[no-any-return]
