@@ -60,12 +60,12 @@ class PolicyAgent(KernelAgent):
         trained, note = game.type.bind(metadata["options"]), _note(metadata, game)
         if isinstance(player, Residual):
             check_bot(f"The policy in {folder}", player, trained)
-            check_features(f"The policy in {folder}", player, arrays, trained)
             note = f"It is {player.meaning}. {note}".strip()
         elif isinstance(player, PlansPlayer | MixturePlayer):
             check_plans(f"The policy in {folder}", player, trained, game)
             if isinstance(player, MixturePlayer):
                 check_mixture(f"The policy in {folder}", player, arrays, game)
+        check_features(f"The policy in {folder}", player, arrays, trained)
         self._play = play_of(player, arrays, game)
         super().__init__(metadata["name"], self._play.kernel, game)
         self.reads, self.chances = self._play.reads, self._play.chances
@@ -117,8 +117,10 @@ class PolicyAgent(KernelAgent):
     def logits(self, observation: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """Return the logits of every action, legal or not, for observations [n, O]: float32 [n, A]. Raises TypeError
         for a policy that is not a plain network, and ValueError for observations of another shape."""
-        if not isinstance(self.player, NetworkPlayer):
-            raise InvalidType(f"{self.name} has no logits: it is no network that plays by itself.")
+        if not isinstance(self.player, NetworkPlayer) or self.player.features:
+            raise InvalidType(
+                f"{self.name} has no logits: it is no network that reads observations and plays by itself."
+            )
         shown = np.ascontiguousarray(self._observations(observation))
         if shown.ndim != 2:
             raise InvalidValue(f"{self.name} was given observations of shape {shown.shape}; logits take [n, O].")
@@ -172,16 +174,20 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
 
         found = table.entries(arrays, game)
         return Play(table.act, "vector", lambda: found)
-    bound = observation_bound(game)
-    if isinstance(player, NetworkPlayer):
-        net = net_of(arrays, bound, greedy=player.greedy)
-        return Play(act, "vector", lambda: own_room(net), chances)
-    from .residual import Corrected, corrected
-
-    assert isinstance(player, Residual), "a network of a user's own is an OwnPolicyAgent"
+    assert isinstance(player, NetworkPlayer | Residual), "a network of a user's own is an OwnPolicyAgent"
     features = features_of(player, game)
     rates = 0 if features is None else game.num_actions
-    net = net_of(arrays, inputs_bound(game, features), greedy=True, rates=rates)
+    bound = inputs_bound(game, features, isinstance(player, Residual))
+    net = net_of(arrays, bound, greedy=getattr(player, "greedy", True), rates=rates)
+    if isinstance(player, NetworkPlayer):
+        if features is None:
+            return Play(act, "vector", lambda: own_room(net), chances)
+        from .action_features import Rated, rated_kernels
+
+        rated = rated_kernels(features)
+        return Play(rated["act_rated"], "record", lambda: Rated(game.options, own_room(net)), rated["chances_rated"])
+    from .residual import Corrected, corrected
+
     margin = math.inf if player.margin is None else player.margin
     kernel = corrected(game.bots[player.bot], features)
     return Play(kernel, "both", lambda: Corrected(game.options, own_room(net), margin))
@@ -189,21 +195,23 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
 
 def features_of(player: Player, game: Game) -> ActionFeatures | None:
     """Return the features that a player's network reads in place of the observation, if it does."""
-    return game.type.action_features if isinstance(player, Residual) and player.features else None
+    return game.type.action_features if isinstance(player, NetworkPlayer | Residual) and player.features else None
 
 
-def inputs_bound(game: Game, features: ActionFeatures | None) -> npt.NDArray[np.float64]:
-    """Return the greatest absolute value of each input of a residual's network."""
+def inputs_bound(game: Game, features: ActionFeatures | None, advised: bool) -> npt.NDArray[np.float64]:
+    """Return the greatest absolute value of each input of a network: of features, or of the observation, with the bot's
+    action if it is `advised`."""
     if features is not None:
         return np.ones(features.number)
-    return np.concatenate([observation_bound(game), np.ones(game.num_actions)])
+    bound = observation_bound(game)
+    return np.concatenate([bound, np.ones(game.num_actions)]) if advised else bound
 
 
-def check_features(who: str, player: Residual, arrays: Arrays, trained: Game) -> None:
+def check_features(who: str, player: Player, arrays: Arrays, trained: Game) -> None:
     """Raise PolicyFileError if the features that the policy was trained with are others now."""
     features = features_of(player, trained)
     if features is not None:
-        from .residual import FeatureRows
+        from .action_features import FeatureRows
 
         if not np.allclose(FeatureRows(trained, features).means(), arrays["features"], rtol=0.01, atol=1e-3):
             raise PolicyFileError(f"{who} rates actions by features that {trained.name} no longer has; train it again.")

@@ -30,14 +30,19 @@ class NetworkPlayer(NamedTuple):
     layers: int
     greedy: bool
     """Whether it plays its most likely action, or draws."""
+    features: bool = False
+    """Whether it rates one action after the other by its features (`action_features.py`), in place of reading the
+    observation."""
 
     def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
         """Return the shapes of its arrays by name."""
+        if self.features:
+            return rated_shapes(game, self.width, self.layers)
         return network_shapes(game.observation_size, game.num_actions, self.width, self.layers)
 
     def proper(self) -> bool:
         """Return whether these are numbers that training can have written."""
-        return _sized(self) and isinstance(self.greedy, bool)
+        return _sized(self) and isinstance(self.greedy, bool) and isinstance(self.features, bool)
 
 
 class Residual(NamedTuple):
@@ -53,8 +58,8 @@ class Residual(NamedTuple):
     margin: float | None
     """None: the bot's action always."""
     features: bool = False
-    """Whether the network reads the features of one action (`GameType.action_features`) in place of the observation and
-    the bot's action, and rates that action; a lead over the bot's own is what it predicts."""
+    """Whether it rates one action after the other by its features, in place of reading the observation: a lead over the
+    bot's action is what it predicts."""
 
     @property
     def title(self) -> str:
@@ -69,12 +74,9 @@ class Residual(NamedTuple):
 
     def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
         """Return the shapes of its arrays by name."""
-        if not self.features:
-            return network_shapes(game.observation_size + game.num_actions, game.num_actions, self.width, self.layers)
-        features = game.type.action_features
-        if features is None:
-            raise InvalidValue(f"It rates actions by their features, and {game.name} has none.")
-        return network_shapes(features.number, 1, self.width, self.layers) | {"features": (features.number,)}
+        if self.features:
+            return rated_shapes(game, self.width, self.layers)
+        return network_shapes(game.observation_size + game.num_actions, game.num_actions, self.width, self.layers)
 
     def proper(self) -> bool:
         """Return whether these are values that training can have written."""
@@ -238,9 +240,18 @@ def network_shapes(inputs: int, actions: int, width: int, layers: int) -> dict[s
     return found | {"head.weight": (actions + 1, width), "head.bias": (actions + 1,)}
 
 
-def network_player(weights: Arrays, *, greedy: bool) -> NetworkPlayer:
+def rated_shapes(game: Game, width: int, layers: int) -> dict[str, tuple[int, ...]]:
+    """Return the same of a network that rates one action by its features, and of their means. Raises ValueError for a
+    game without features."""
+    features = game.type.action_features
+    if features is None:
+        raise InvalidValue(f"It rates actions by their features, and {game.name} has none.")
+    return network_shapes(features.number, 1, width, layers) | {"features": (features.number,)}
+
+
+def network_player(weights: Arrays, *, greedy: bool, features: bool = False) -> NetworkPlayer:
     """Return the player of a network's arrays (`network.weights_of`)."""
-    return NetworkPlayer(*network_size(weights), greedy)
+    return NetworkPlayer(*network_size(weights), greedy, features)
 
 
 def network_size(weights: Arrays) -> tuple[int, int]:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import ActionFeatures, Bot, Bound, kernel, passing, specialise, template, unbound
+from backalley.envs.core.game.kernels import ActionFeatures, Bot, kernel, passing, specialise, template, unbound
 
-from .inference import Net, forward, forward_with_reference
+from .action_features import rated_kernels
+from .inference import Net, forward_with_reference
 
 
 class Corrected(NamedTuple):
@@ -46,8 +46,8 @@ def solves_nothing(options: Any, observation: Any) -> bool:
     return False
 
 
-ADVICE = SOLVES = CORRECT = WRITE = unbound
-"""The bot's kernels in `act_corrected`, one of the two below, and the game's features, in the templates below."""
+ADVICE = SOLVES = CORRECT = RATE = unbound
+"""The bot's kernels in `act_corrected`, one of the two below, and `rate` for the game, in the templates below."""
 
 
 @passing
@@ -63,11 +63,8 @@ def correct_by_features(
     options: Any, net: Net, shown: Any, mask: npt.NDArray[np.int8], advice: int, margin: float
 ) -> int:
     """Return the `correction` of a network that rates one action by its features, from the record `shown[0]`."""
-    features, gains = net.room.features, net.room.gains
-    WRITE(options, shown[0], mask, features)
-    for action in range(mask.shape[0]):
-        if mask[action]:
-            gains[action] = forward(net, features[action])[0]
+    RATE(options, net, shown[0], mask)
+    gains = net.room.gains
     own = gains[advice]
     for action in range(mask.shape[0]):
         if mask[action]:
@@ -75,55 +72,12 @@ def correct_by_features(
     return correction(gains, mask, advice, margin)
 
 
-@template
-def features_of_rows(
-    options: Any, shown: Any, mask: npt.NDArray[np.int8], room: npt.NDArray[np.float32], out: npt.NDArray[np.float32]
-) -> None:
-    """Write the features of every legal action to `out` [n, F], row after row; `room` [A, F] is a buffer."""
-    place = 0
-    for k in range(mask.shape[0]):
-        WRITE(options, shown[k], mask[k], room)
-        for action in range(mask.shape[1]):
-            if mask[k, action]:
-                for number in range(out.shape[1]):
-                    out[place, number] = room[action, number]
-                place += 1
-
-
 @functools.cache
-def features_kernels(features: ActionFeatures) -> dict[str, Callable[..., Any]]:
-    """Return the two templates above for the features of a game."""
-    return specialise([correct_by_features, features_of_rows], {"WRITE": features.write})
-
-
 def correct_by(features: ActionFeatures | None) -> Callable[..., int]:
     """Return the correction of a network that reads these features, or without any the observation."""
-    return correct_by_observation if features is None else features_kernels(features)["correct_by_features"]
-
-
-class FeatureRows:
-    """Reads the features of legal actions off observations."""
-
-    def __init__(self, game: Game, features: ActionFeatures) -> None:
-        self.game, self.number = game, features.number
-        self._write = Bound(lambda: features_kernels(features)["features_of_rows"])
-
-    def __call__(self, observation: npt.NDArray[Any], legal: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """Return the features of the `legal` actions [n, A] of observations [n, O], one after the other."""
-        mask, room = legal.astype(np.int8), np.zeros((legal.shape[1], self.number), np.float32)
-        out = np.empty((int(mask.sum()), self.number), np.float32)
-        self._write(self.game.options, self.game.records(np.ascontiguousarray(observation)), mask, room, out)
-        return out
-
-    def means(self) -> npt.NDArray[np.float32]:
-        """Return the mean of each feature over positions that are always the same, by which a policy's file knows its
-        features again."""
-        from .behaviour_digest import random_positions
-
-        shown = [(tables.arrays.flat.copy(), tables.arrays.mask.copy()) for tables, _ in random_positions(self.game)]
-        flat, mask = (np.concatenate(parts) for parts in zip(*shown, strict=True))
-        means: npt.NDArray[np.float32] = self(flat, mask).mean(0, np.float64).astype(np.float32)
-        return means
+    if features is None:
+        return correct_by_observation
+    return specialise([correct_by_features], {"RATE": rated_kernels(features)["rate"]})["correct_by_features"]
 
 
 @template

@@ -120,7 +120,7 @@ class Rollouts(NamedTuple):
     ]
     symmetry: Annotated[bool, option("permute equivalent suits at random, for each target and use")]
     features: Annotated[
-        bool, option("a residual rates each action by the features that the game declares, not by the observation")
+        bool, option("the network rates each action by the features that the game declares, not by the observation")
     ]
     base: Annotated[
         Base, option("the policy that is improved and plays the rollouts: bot (the best), another bot's name, or self")

@@ -10,7 +10,7 @@ from backalley.agents.base.agent import Agent, name_of
 from backalley.agents.base.rule_based import BotAgent, seen_by
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import PolicyFileError, copy_policy, find_policy, read_metadata
-from backalley.agents.policies.policy_kinds import Residual
+from backalley.agents.policies.policy_kinds import NetworkPlayer, Residual
 from backalley.agents.policies.pretrained import NoPolicy, policy_for
 from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.game.game import Game
@@ -91,6 +91,11 @@ def check_features(game: Game, settings: Rollouts) -> None:
         raise ConfigError(
             f"rollouts.features is true, and {game.name} declares no features of actions (`GameType.action_features`); "
             "leave it at false."
+        )
+    if settings.features and settings.horizon:
+        raise ConfigError(
+            f"rollouts.features is true and rollouts.horizon is {settings.horizon}: what rates single actions has no "
+            "value of a position to end in; leave one of them out."
         )
 
 
@@ -197,11 +202,13 @@ def start_of(
 
 def _goes_on(agent: PolicyAgent, settings: Rollouts, reference: Bot | None) -> bool:
     """Whether a policy is of the kind that this phase learns."""
+    player = agent.player
+    if not isinstance(player, NetworkPlayer | Residual) or player.features != settings.features:
+        return False
     if settings.learned != Learned.RESIDUAL:
         return settings.learned == Learned.ADVANTAGES and agent.plays_gains
-    corrects = isinstance(agent.player, Residual) and reference is not None and agent.player.bot == reference.name
-    reads = isinstance(agent.player, Residual) and agent.player.features == settings.features
-    return corrects and reads and margin_of(agent) is not None and agent.unit is not None
+    corrects = isinstance(player, Residual) and reference is not None and player.bot == reference.name
+    return corrects and margin_of(agent) is not None and agent.unit is not None
 
 
 def margin_of(agent: PolicyAgent) -> float | None:

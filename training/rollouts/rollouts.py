@@ -20,13 +20,13 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import BotAgent, RandomAgent, played_by
+from backalley.agents.policies.action_features import FeatureRows
 from backalley.agents.policies.behaviour_digest import behaviour_digest
 from backalley.agents.policies.inference import net_of
 from backalley.agents.policies.learned import inputs_bound
 from backalley.agents.policies.network import weights_of
-from backalley.agents.policies.policy_file import observation_bound, save_policy
+from backalley.agents.policies.policy_file import save_policy
 from backalley.agents.policies.policy_kinds import Player, Residual, network_player, network_size
-from backalley.agents.policies.residual import FeatureRows
 from backalley.cluster.work import LOCAL
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.vector import BatchEnv
@@ -96,10 +96,11 @@ class Rollouts(Phase):
         """The policy that learning begins from, if it does not begin again."""
         self.advised = settings.learned == Learned.RESIDUAL
         weights, shuffles, streams = self.seeds().spawn(3)
-        self.features = game.type.action_features if self.advised and settings.features else None
+        gains = settings.learned != Learned.IMITATION
+        self.features = game.type.action_features if gains and settings.features else None
         """What the network reads of each action; None where it reads the observation."""
         self._feature_rows = FeatureRows(game, self.features) if self.features else None
-        self._bound = inputs_bound(game, self.features) if self.advised else observation_bound(game)
+        self._bound = inputs_bound(game, self.features, self.advised)
         self.fitting = Fitting(
             self._bound,
             1 if self.features else game.num_actions,
@@ -399,14 +400,14 @@ class Rollouts(Phase):
 
     def _write(self, folder: Path, made: Mapping[str, Any], margin: float | None) -> None:
         arrays = self._weights(self.settings.plays_at)
-        player: Player = network_player(arrays, greedy=not self.settings.plays_at)
+        rates = self._feature_rows is not None
+        player: Player = network_player(arrays, greedy=not self.settings.plays_at, features=rates)
+        arrays |= {"features": self._feature_rows.means()} if self._feature_rows else {}
         name = f"{self.settings.learned.name.lower()}-s{self.seed}"
         if self.reference and self.advised:
             name = f"{self.reference.name}+"
             bot = self.reference.name
-            rates = self._feature_rows is not None
             player = Residual(*network_size(arrays), bot, behaviour_digest(self.game, bot), margin, rates)
-            arrays |= {"features": self._feature_rows.means()} if self._feature_rows else {}
         facts = {"rollouts": self.rollouts, "unit": self.unit, "met": self._met()}
         if self.opponents:
             facts["against"] = [one.name for one in self.opponents]

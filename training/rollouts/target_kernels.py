@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.rule_based import seen_record, seen_vector
+from backalley.agents.policies.action_features import Rated, rated_kernels
 from backalley.agents.policies.inference import Net, act, own_room
 from backalley.agents.policies.residual import correct_by, solves_nothing
 from backalley.agents.search.determinizations import only_choice, play_on
@@ -52,8 +53,11 @@ from .targets import (
     Targets,
     act_as,
     bot_continues,
+    draw_by_features,
+    draw_by_observation,
     mix_of_bot,
     mix_of_net,
+    mix_of_rated,
     play_table,
     played_out,
     player_drawn,
@@ -168,6 +172,15 @@ def target_kernel(play: Play) -> Callable[..., None]:
         "CORRECT": correct_by(play.features),
         "LEAF_VALUE": game.type.leaf_value or no_leaf_value,
     }
+    if play.features is None:
+        names["DRAW"] = draw_by_observation
+    else:
+        rated = rated_kernels(play.features)
+        drawn = {"RATED": rated["act_rated"], "RATED_CHANCES": rated["chances_rated"]}
+        by_rating = specialise([draw_by_features, mix_of_rated], drawn)
+        names["DRAW"] = by_rating["draw_by_features"]
+        if reference is None:
+            names |= {"BOT": rated["act_rated"], "BOT_VIEW": seen_record, "MIX": by_rating["mix_of_rated"]}
     names |= {"SEAT": seat_players, "CONTINUES": bot_continues, **table_names(game.type)}
     continues = dict(names)
     if play.seated:
@@ -204,6 +217,8 @@ def make_targets(
     of the arrays and on the maker alone, and changes nothing else. `scratch` is one table of the thread's own."""
     game = maker.play.game
     base = own_room(maker.net) if maker.play.reference is None else game.options
+    if maker.play.features and maker.play.reference is None:
+        base = Rated(game.options, base)
     room = np.zeros(game.num_actions), np.zeros(game.num_seats), np.array(game.sides), np.zeros(game.num_seats, np.int8)
     plays = maker.advised, maker.margin, maker.horizon, maker.unit
     learner = Learner(game.options, base, maker.frozen(), own_room(maker.net), *plays, *room)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from backalley.agents.policies.action_features import Rated
 from backalley.agents.policies.inference import Net, act, chances, forward
 from backalley.agents.search.determinizations import only_choice, play_on
 from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, random_legal, report, show
@@ -187,11 +188,12 @@ def seat_players(tables: Tables, field: Field, sides: npt.NDArray[np.int64], row
         tables.who[row, drawn] = POLICY
 
 
-BOT = BOT_VIEW = MIX = OTHER = FIXED = FIXED_VIEW = SOLVES = CORRECT = SEAT = CONTINUES = WORTH = RESULT = unbound
-"""The player that is improved, its view of a table, its probabilities of actions, the second-best bot, the agent that
-does not learn and its view, where there is nothing to learn, how a residual corrects, who sits down at a table, the
-first argument of the player of rollouts, the value of an action, and what an episode that ends comes to, in the
-templates below."""
+BOT = BOT_VIEW = MIX = RATED = RATED_CHANCES = OTHER = FIXED = FIXED_VIEW = SOLVES = CORRECT = DRAW = unbound
+SEAT = CONTINUES = WORTH = RESULT = unbound
+"""In the templates below: the player that is improved, its view of a table, its probabilities of actions, a policy that
+rates actions and its probabilities, the second-best bot, the agent that does not learn and its view, where there is
+nothing to learn, how a residual corrects and a policy draws; who sits down at a table, the first argument of the player
+of rollouts, the value of an action, and what an episode that ends comes to."""
 
 
 @passing
@@ -214,6 +216,25 @@ def mix_of_net(net: Net, shown: Any, mask: npt.NDArray[np.int8], advice: int, ou
 
 
 @template
+def mix_of_rated(by: Rated, shown: Any, mask: npt.NDArray[np.int8], advice: int, out: npt.NDArray[Any]) -> None:
+    """The same of one that rates actions."""
+    RATED_CHANCES(by, shown, mask, out)
+
+
+@passing
+def draw_by_observation(options: Any, net: Net, batch: Batch, row: int, key: np.uint64) -> int:
+    """A policy that reads the observation draws."""
+    return act(net, batch.flat[row], batch.mask[row], key)
+
+
+@template
+def draw_by_features(options: Any, net: Net, batch: Batch, row: int, key: np.uint64) -> int:
+    """A policy that rates actions draws."""
+    rated: int = RATED(Rated(options, net), batch.observation[row], batch.mask[row], key)
+    return rated
+
+
+@template
 def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, advice: int, key: np.uint64) -> int:
     """Return a player's action at a table where the bot would play `advice`."""
     if player == SECOND:
@@ -232,7 +253,8 @@ def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, 
         shown = batch.observation[row], batch.flat[row]
         corrected: int = CORRECT(options, learner.net, shown, batch.mask[row], advice, learner.margin)
         return corrected
-    return act(learner.net, batch.flat[row], batch.mask[row], key)
+    drawn: int = DRAW(options, learner.net, batch, row, key)
+    return drawn
 
 
 @template

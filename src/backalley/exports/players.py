@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import carray
 
+from backalley.agents.policies.action_features import Rated, rated_kernels
 from backalley.agents.policies.inference import Net, Room, act
 from backalley.agents.policies.learned import features_of
 from backalley.agents.policies.mixture import Mixture, mixed_kernel
@@ -64,7 +65,7 @@ def weights_of(game: Game, by: Any) -> Mapping[str, npt.NDArray[np.float32]]:
         return {_name(game): by.values}
     if isinstance(by, Mixture):
         return {_name(game): np.concatenate([by.values, by.tables, by.upto])}
-    return {_name(game): (by.net if isinstance(by, Corrected) else by).numbers}
+    return {_name(game): (by.net if isinstance(by, Corrected | Rated) else by).numbers}
 
 
 def _name(game: Game) -> str:
@@ -82,7 +83,14 @@ def _decision(game: Game, player: Player) -> Callable[..., Any]:
             return int(plan(by(), observation, carray(mask, (actions,)), key))
 
         return planned
-    network = _network(game, player)
+    network, features, options = _network(game, player), features_of(player, game), game.options
+    if isinstance(player, NetworkPlayer) and features is not None:
+        rate = rated_kernels(features)["act_rated"]
+
+        def rated(observation, mask, key):  # type: ignore[no-untyped-def]
+            return int(rate(Rated(options, network()), observation, carray(mask, (actions,)), key))
+
+        return rated
     if isinstance(player, NetworkPlayer):
 
         def decided(observation, mask, key):  # type: ignore[no-untyped-def]
@@ -90,8 +98,8 @@ def _decision(game: Game, player: Player) -> Callable[..., Any]:
             return int(act(network(), shown, carray(mask, (actions,)), key))
 
         return decided
-    options, margin = game.options, math.inf if player.margin is None else player.margin
-    correct = corrected(game.bots[player.bot], features_of(player, game))
+    margin = math.inf if player.margin is None else player.margin
+    correct = corrected(game.bots[player.bot], features)
 
     def followed(observation, mask, key):  # type: ignore[no-untyped-def]
         shown = carray(pointer_to(observation, base), (size,))
