@@ -17,7 +17,7 @@ from backalley.envs.core.game.kernels import ActionFeatures
 
 from ..base.action_probabilities import Probabilities
 from ..base.rule_based import BotAgent, KernelAgent
-from .inference import act, chances, logits_rows, net_of, own_room
+from .inference import FeatureRows, Rated, act, chances, logits_rows, net_of, own_room, rated_kernels
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
 from .policy_kinds import Arrays, MixturePlayer, NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual, TablePlayer
 
@@ -182,8 +182,6 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
     if isinstance(player, NetworkPlayer):
         if features is None:
             return Play(act, "vector", lambda: own_room(net), chances)
-        from .action_features import Rated, rated_kernels
-
         rated = rated_kernels(features)
         return Play(rated["act_rated"], "record", lambda: Rated(game.options, own_room(net)), rated["chances_rated"])
     from .residual import Corrected, corrected
@@ -210,11 +208,11 @@ def inputs_bound(game: Game, features: ActionFeatures | None, advised: bool) -> 
 def check_features(who: str, player: Player, arrays: Arrays, trained: Game) -> None:
     """Raise PolicyFileError if the features that the policy was trained with are others now."""
     features = features_of(player, trained)
-    if features is not None:
-        from .action_features import FeatureRows
-
-        if not np.allclose(FeatureRows(trained, features).means(), arrays["features"], rtol=0.01, atol=1e-3):
-            raise PolicyFileError(f"{who} rates actions by features that {trained.name} no longer has; train it again.")
+    if features is None:
+        return
+    if np.allclose(FeatureRows(trained, features).means(), arrays["features"], rtol=0.01, atol=1e-3):
+        return
+    raise PolicyFileError(f"{who} rates actions by features that {trained.name} no longer has; train it again.")
 
 
 def check_bot(who: str, player: Residual, trained: Game) -> None:

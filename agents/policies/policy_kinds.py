@@ -31,7 +31,7 @@ class NetworkPlayer(NamedTuple):
     greedy: bool
     """Whether it plays its most likely action, or draws."""
     features: bool = False
-    """Whether it rates one action after the other by its features (`action_features.py`), in place of reading the
+    """Whether it rates one action after the other by its features (`inference.py`), in place of reading the
     observation."""
 
     def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:

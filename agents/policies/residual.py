@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from backalley.envs.core.game.kernels import ActionFeatures, Bot, kernel, passing, specialise, template, unbound
 
-from .action_features import rated_kernels
-from .inference import Net, forward_with_reference
+from .inference import Net, forward_with_reference, rated_kernels
 
 
 class Corrected(NamedTuple):

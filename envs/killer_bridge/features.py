@@ -19,7 +19,7 @@ NEAREST = 3
 """Players at one's left who have numbers of their own; sums and counts are over all players."""
 PLACES = 5
 """Suits, in the order in which they are shown: trump, the suit led if it is another, and the rest, longest first."""
-OF_TABLE, OF_SEAT, OF_SUIT, OF_CARD, OF_BID = 12, 8, 6, 22, 9
+OF_TABLE, OF_SEAT, OF_SUIT, OF_CARD, OF_BID = 14, 8, 6, 22, 9
 SEATS = OF_TABLE
 SUITS = SEATS + NEAREST * OF_SEAT
 CARD = SUITS + PLACES * OF_SUIT
@@ -53,7 +53,7 @@ def action_features(options: Options, observation: Observation, mask: npt.NDArra
             for offset in range(1, min(NEAREST + 1, options.num_players)):
                 describe_seat(options, observation, offset, table, row)
             places = describe_suits(table, row)
-            row[10], row[11] = (mean + worth) / FEW, (variance + worth - needed(observation, 0)) / FEW
+            row[12], row[13] = (mean + worth) / FEW, (variance + worth - needed(observation, 0)) / FEW
         if action >= PLAY:
             describe_card(options, observation, action - PLAY, table, worth, row)
             place = (places >> (3 * tricks.suit(action - PLAY, table.trump))) & 7
@@ -82,20 +82,24 @@ def led_suit(table: Table) -> int:
 @kernel
 def describe_table(options: Options, observation: Observation, table: Table, out: Numbers) -> None:
     """Write what all actions at a decision share of the table as a whole."""
-    waiting, slack, wanting = 0, 0, 0
-    for offset in range(options.num_players):
-        if observation.bid_set[offset] != 0:
-            slack += needed(observation, offset)
-            wanting += int(offset > 0 and needed(observation, offset) > 0)
+    seats, waiting, slack, wanting, after, winner = options.num_players, 0, 0, 0, 0, 0
+    for offset in range(seats):
+        needs = needed(observation, offset) if observation.bid_set[offset] != 0 else 0
+        there = observation.bid_set[offset] != 0
         if observation.playing != 0:
-            waiting += int(offset > 0 and card_shown(options, observation, offset) < 0)
-        else:
-            waiting += int(offset > 0 and observation.bid_set[offset] == 0)
-    out[0], out[1] = observation.playing, int(table.lead < 0)
+            there = card_shown(options, observation, offset) >= 0
+            winner += needs if observation.winning[offset] != 0 else 0
+        slack += needs
+        wanting += int(offset > 0 and needs > 0)
+        waiting += int(offset > 0 and not there)
+        after += int(offset > 0 and not there and needs > 0)
+    leads = table.lead < 0 if observation.playing != 0 else observation.dealer[seats - 1] != 0
+    out[0], out[1] = observation.playing, int(leads)
     out[2], out[3] = int(led_suit(table) == table.trump), table.left / HELD
     out[4], out[5] = table.out, cards.count_bits(table.unseen) / (4 * HELD)
     out[6], out[7] = waiting / FEW, wanting / FEW
     out[8], out[9] = needed(observation, 0) / FEW, (slack - table.left) / FEW
+    out[10], out[11] = after / FEW, winner / FEW
 
 
 @kernel
@@ -110,26 +114,33 @@ def describe_seat(options: Options, observation: Observation, offset: int, table
 
 @kernel
 def describe_suits(table: Table, out: Numbers) -> int:
-    """Write the numbers of trump, of the suit led if that is another, and of the others, the longest first; return the
+    """Write the numbers of trump, of the suit led if that is another, and of the rest, the longest first; return the
     place of each suit, three bits for each."""
-    led, places = led_suit(table), 0
+    led, places, taken = led_suit(table), 0, 1 << table.trump
+    other = led >= 0 and led != table.trump
     describe_suit(table.trump, table, out, SUITS)
-    taken = 1 << table.trump
-    for place in range(1, PLACES):
-        chosen, longest = -1, -1
-        if place == 1:
-            chosen = led if led != table.trump else -1
-        else:
-            for suit in range(tricks.NO_TRUMP):
-                suited = tricks.suit_set(suit, table.trump)
-                length = 64 * cards.count_bits(table.hand & suited) + cards.count_bits(table.unseen & suited)
-                if (taken >> suit) & 1 == 0 and length > longest:
-                    chosen, longest = suit, length
-        if chosen >= 0:
-            taken |= 1 << chosen
-            places |= place << (3 * chosen)
-            describe_suit(chosen, table, out, SUITS + OF_SUIT * place)
+    for turn in range(1, PLACES):  # where no other suit is led, its place is the last: four are left if none is trump
+        place = turn if other else turn % (PLACES - 1) + 1
+        suit = led if other and turn == 1 else longest_suit(table, taken)
+        if suit >= 0:
+            taken |= 1 << suit
+            places |= place << (3 * suit)
+            describe_suit(suit, table, out, SUITS + OF_SUIT * place)
     return places
+
+
+@kernel
+def longest_suit(table: Table, taken: int) -> int:
+    """The suit of most cards in hand, by number and then by rank, that is not one of the suits `taken`, or -1. Suits
+    that are equal have equal numbers, too, so it does not matter which is named."""
+    longest, most = -1, -1
+    for suit in range(tricks.NO_TRUMP):
+        suited = tricks.suit_set(suit, tricks.NO_TRUMP)
+        mine, unseen = (table.hand & suited) >> (13 * suit), (table.unseen & suited) >> (13 * suit)
+        length = (cards.count_bits(mine) << 26) | (mine << 13) | unseen
+        if (taken >> suit) & 1 == 0 and length > most:
+            longest, most = suit, length
+    return longest
 
 
 @kernel

@@ -20,9 +20,8 @@ import numpy.typing as npt
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import BotAgent, RandomAgent, played_by
-from backalley.agents.policies.action_features import FeatureRows
 from backalley.agents.policies.behaviour_digest import behaviour_digest
-from backalley.agents.policies.inference import net_of
+from backalley.agents.policies.inference import FeatureRows, net_of
 from backalley.agents.policies.learned import inputs_bound
 from backalley.agents.policies.network import weights_of
 from backalley.agents.policies.policy_file import save_policy

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backalley.agents.base.rule_based import seen_record, seen_vector
-from backalley.agents.policies.action_features import Rated, rated_kernels
-from backalley.agents.policies.inference import Net, act, own_room
+from backalley.agents.policies.inference import Net, Rated, act, own_room, rated_kernels
 from backalley.agents.policies.residual import correct_by, solves_nothing
 from backalley.agents.search.determinizations import only_choice, play_on
 from backalley.envs.core.api.compiled_play import no_leaf_value, random_act, table_names

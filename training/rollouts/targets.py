@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.policies.action_features import Rated
-from backalley.agents.policies.inference import Net, act, chances, forward
+from backalley.agents.policies.inference import Net, Rated, act, chances, forward
 from backalley.agents.search.determinizations import only_choice, play_on
 from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, random_legal, report, show
 from backalley.envs.core.game.game import Game

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import carray
 
-from backalley.agents.policies.action_features import Rated, rated_kernels
-from backalley.agents.policies.inference import Net, Room, act
+from backalley.agents.policies.inference import Net, Rated, Room, act, rated_kernels
 from backalley.agents.policies.learned import features_of
 from backalley.agents.policies.mixture import Mixture, mixed_kernel
 from backalley.agents.policies.planner import plans_of
