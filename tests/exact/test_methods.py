@@ -83,7 +83,7 @@ def test_ways_follow_from_the_games_settings(game: Game) -> None:
     assert ("ppo" in names) == (own != ["ppo"])
     assert ("mmd" in names) == (own != ["mmd"])
     from_bot = "rollouts" in own and loaded[0].rollouts.base == config.BEST
-    assert ({"advantages", "imitation"} <= names) == from_bot
+    assert ("advantages" in names) == from_bot
     assert ("plans" in names) == ("plans" in own)
     assert ("rollouts" in names) == (own != ["rollouts"] or from_bot), "else it is the game's own"
     plan = publication.publications(game)[0]
@@ -107,7 +107,7 @@ def test_the_next_best_is_the_one_before_the_measure(monkeypatch: pytest.MonkeyP
 def test_every_way_with_every_seed(game: Game, tmp_path: Path) -> None:
     path = tmp_path / "methods.json"
     found = compared(game, num_seeds=2, processor_seconds=BUDGET, keep=path)
-    trained = ["default", "ppo", "mmd", "rollouts", "advantages", "imitation"]
+    trained = ["default", "ppo", "mmd", "rollouts", "advantages"]
     assert cells(found) == [*((name, seed) for name in trained for seed in range(2)), ("bot:random", None)]
     assert found["complete"]
     assert json.loads(path.read_bytes()) == found
@@ -218,7 +218,7 @@ def test_where_one_plays_alone_a_policy_leads(tmp_path: Path, game: Game, monkey
 def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> None:
     with pytest.raises(
         ValueError,
-        match=r"is not trained by 'plans'; there are: default, ppo, mmd, rollouts, advantages, imitation, bot:r",
+        match=r"is not trained by 'plans'; there are: default, ppo, mmd, rollouts, advantages, bot:r",
     ):
         compare(game, ["plans"])
     with pytest.raises(ValueError, match=r"processor_seconds is -1; a budget is a number greater than 0"):

@@ -26,7 +26,7 @@ from backalley.training.ppo.kernels import LOGGED, ppo_loss, seat_advantages
 from backalley.training.ppo.ppo import PPO
 from backalley.training.ppo.seats import League, SeatTables
 from backalley.training.ppo.vec_env import SeatsVecEnv
-from backalley.training.rollouts.fitting import imitation, squared
+from backalley.training.rollouts.fitting import squared
 from backalley.training.shared.learner import Gradients, Outputs, Part, ThreadPool
 
 GAME = kuhn.GAME.bind()
@@ -308,8 +308,6 @@ def samples(name: str) -> Arrays:
     legal[np.arange(ROWS), chosen] = True
     if name == "squared":
         return inputs, random.normal(size=legal.shape).astype(np.float32), legal.astype(np.float32)
-    if name == "imitation":
-        return inputs, np.eye(ACTIONS, dtype=np.float32)[chosen], legal.astype(np.float32)
     # Log-probabilities of about now, some of them far enough away to be clipped.
     with torch.no_grad():
         now = torch.log_softmax(masked(network()(torch.from_numpy(inputs))[0], torch.from_numpy(legal)), 1).numpy()
@@ -324,9 +322,6 @@ def by_torch(name: str, outputs: tuple[torch.Tensor, torch.Tensor], given: list[
     if name == "squared":
         targets, weights = given
         return (weights * (logits - targets) ** 2).sum() / weights.sum()
-    if name == "imitation":
-        targets, legal = given
-        return -(targets * torch.log_softmax(masked(logits, legal.bool()), 1)).sum(1).mean()
     legal, chosen, old, gains, returns = given
     chances = torch.log_softmax(masked(logits, legal), 1)
     entropy = -(chances.exp() * chances).sum(1).mean()
@@ -337,7 +332,7 @@ def by_torch(name: str, outputs: tuple[torch.Tensor, torch.Tensor], given: list[
 
 def parts_of(name: str) -> Callable[[int, int], Part]:
     inputs, *given = samples(name)
-    kernel: Any = {"squared": squared, "imitation": imitation, "ppo": ppo_loss}[name]
+    kernel: Any = {"squared": squared, "ppo": ppo_loss}[name]
     fixed = (CLIP, ENTROPY, VALUE) if name == "ppo" else ()
 
     def part(low: int, high: int) -> Part:
@@ -351,7 +346,7 @@ def parts_of(name: str) -> Callable[[int, int], Part]:
     return part
 
 
-@pytest.mark.parametrize("name", ["squared", "imitation", "ppo"])
+@pytest.mark.parametrize("name", ["squared", "ppo"])
 def test_gradients_are_those_of_autograd(name: str) -> None:
     mine, theirs, (inputs, *given) = network(), network(), samples(name)
     sums = Gradients(mine, ThreadPool(1)).write(ROWS, parts_of(name))

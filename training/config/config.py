@@ -63,7 +63,6 @@ class Learned(IntEnum):
 
     RESIDUAL = 0
     ADVANTAGES = 1
-    IMITATION = 2
 
 
 class Base(Word):
@@ -127,7 +126,7 @@ class Rollouts(NamedTuple):
     ]
     learned: Annotated[
         Learned,
-        option("a residual of the bot, advantages without the bot's action as an input, or imitation of the bot"),
+        option("a residual of the bot, or advantages without the bot's action as an input"),
     ]
     horizon: Annotated[
         int,

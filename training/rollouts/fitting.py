@@ -76,34 +76,6 @@ def centred(
         first = last
 
 
-@kernel
-def imitation(
-    outputs: npt.NDArray[np.float32],
-    targets: npt.NDArray[np.float32],
-    legal: npt.NDArray[np.float32],
-    sums: npt.NDArray[np.float64],
-) -> None:
-    """The cross-entropy of the legal actions with the one whose target is 1: its derivative by a logit is the action's
-    probability, less its target."""
-    actions = targets.shape[1]
-    for row in range(targets.shape[0]):
-        highest, total, wanted = np.float32(-np.inf), 0.0, 0.0
-        for action in range(actions):
-            if legal[row, action]:
-                highest = max(highest, outputs[row, action])
-        for action in range(actions):
-            if legal[row, action]:
-                total += np.exp(outputs[row, action] - highest)
-        for action in range(actions):
-            chance = np.exp(outputs[row, action] - highest) / total if legal[row, action] else 0.0
-            if targets[row, action]:
-                wanted = outputs[row, action] - highest
-            outputs[row, action] = chance - targets[row, action]
-        outputs[row, actions] = 0
-        sums[0] += 1.0
-        sums[1] += np.log(total) - wanted
-
-
 class Fitting(Learner):
     """A network that is fitted to targets."""
 

@@ -29,7 +29,7 @@ def reference_of(game: Game, settings: Rollouts) -> Bot | None:
         if settings.learned != Learned.ADVANTAGES:
             raise ConfigError(
                 f"rollouts.base is self and rollouts.learned is {settings.learned.name.lower()}, but without a bot "
-                "nothing can be corrected or imitated; set rollouts.learned=advantages."
+                "nothing can be corrected; set rollouts.learned=advantages."
             )
         return None
     able = {bot.name: bot for bot in game.type.bots if bot.plays_rollouts}

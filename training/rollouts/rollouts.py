@@ -38,7 +38,7 @@ from ..shared.checkpoint import Arrays
 from ..shared.learner import Task, ThreadPool
 from ..shared.phase import Phase, training_game
 from ..shared.suit_augmentation import SuitNames
-from .fitting import Fitting, Rows, by_temperature, centred, imitation, squared
+from .fitting import Fitting, Rows, by_temperature, centred, squared
 from .opponents import (
     check_features,
     check_horizon,
@@ -95,8 +95,7 @@ class Rollouts(Phase):
         """The policy that learning begins from, if it does not begin again."""
         self.advised = settings.learned == Learned.RESIDUAL
         weights, shuffles, streams = self.seeds().spawn(3)
-        gains = settings.learned != Learned.IMITATION
-        self.features = game.type.action_features if gains and settings.features else None
+        self.features = game.type.action_features if settings.features else None
         """What the network reads of each action; None where it reads the observation."""
         self._feature_rows = FeatureRows(game, self.features) if self.features else None
         self._bound = inputs_bound(game, self.features, self.advised)
@@ -317,7 +316,7 @@ class Rollouts(Phase):
 
     def _minibatch(self, numbers: npt.NDArray[np.int64]) -> float:
         names = self.generator.integers(self.names.count, size=len(numbers))
-        loss = imitation if self.settings.learned == Learned.IMITATION else centred if self.features else squared
+        loss = centred if self.features else squared
         return self.fitting.learn(len(numbers), lambda low, high: self._rows(numbers[low:high], names[low:high]), loss)
 
     def _rows(self, numbers: npt.NDArray[np.int64], names: npt.NDArray[np.int64]) -> Rows:
@@ -336,8 +335,6 @@ class Rollouts(Phase):
         weights = (~np.isnan(seen)).astype(np.float32)
         hot = np.zeros_like(weights)
         hot[np.arange(len(numbers)), reference] = 1
-        if self.settings.learned == Learned.IMITATION:
-            return shown, hot, weights
         targets, weights = np.nan_to_num(seen), weights - hot if self.advised else weights
         if self._foresees:
             targets = np.concatenate([targets, worth[:, None]], 1)

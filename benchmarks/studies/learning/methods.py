@@ -1,7 +1,6 @@
 """Compare methods of training a game's policy: by the game's settings; from random weights by PPO, by MMD, or by
-rollouts of the policy's own play; with the bot's rollouts but without its action as an input; by imitation of the bot
-alone. Each is trained with several seeds at equal processor time, and all policies play the same decks against the best
-bot and the second best.
+rollouts of the policy's own play; with the bot's rollouts but without its action as an input. Each is trained with
+several seeds at equal processor time, and all policies play the same decks against the best bot and the second best.
 
 The methods depend on the game and its settings. The decks and their number are those of publication
 (`benchmarks/studies/publication.toml`). A row that the file already has is not made again, and a stopped run continues.
@@ -33,7 +32,7 @@ from backalley.envs.core.files.reading import read_json
 from backalley.envs.core.game.catalogue import game as game_of
 from backalley.envs.core.game.game import Game
 from backalley.training.config import config as config_rules
-from backalley.training.config.config import SELF, Learned
+from backalley.training.config.config import SELF
 from backalley.training.config.phases import Budget
 from backalley.training.run.run import PHASES_FOLDER, POLICY_FOLDER
 from backalley.training.train import Stopped, train
@@ -294,8 +293,7 @@ def variants_of(game: Game) -> list[Method]:
     own = names[0] if len(names) == 1 and (names != ["rollouts"] or config.rollouts.base == SELF) else ""
     found = [Method(FIRST, {}), *(Method(*one) for one in FROM_NOTHING.items() if one[0] != own)]
     if "rollouts" in names and config.rollouts.base != SELF:
-        plain = [learned for learned in (Learned.ADVANTAGES, Learned.IMITATION) if learned != config.rollouts.learned]
-        found += [Method(one.name.lower(), {"rollouts.learned": one.name.lower()}) for one in plain]
+        found.append(Method("advantages", {"rollouts.learned": "advantages"}))
     if "plans" in names:
         plans_of(game)
         found.append(Method("plans", {}, "plans"))
