@@ -91,7 +91,7 @@ class Bot(NamedTuple):
 
 
 class ActionFeatures(NamedTuple):
-    """What a learned residual may weigh each action by, in place of the whole observation: numbers of the action
+    """What a learned policy may rate each action by, in place of reading the whole observation: numbers of the action
     itself, which mean the same for every suit, card and seat. All actions then share one small network."""
 
     write: Callable[..., None]

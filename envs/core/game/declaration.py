@@ -181,7 +181,7 @@ class Declaration(Generic[OptionsT]):
 
     # Learning.
     action_features: ActionFeatures | None = None
-    """What a residual may read of each action in place of the observation; None: nothing."""
+    """What a learned policy may rate each action by, in place of reading the observation; None: nothing."""
     plans: Plans | None = None
     """How the game plays macro-actions, by values that can be learned; None: decisions are made one by one."""
     plan_model: PlanModel | None = None
