@@ -86,8 +86,7 @@ def after_advice(by: Corrected, shown: Any, mask: npt.NDArray[np.int8], advice: 
         return advice
     if not 0 <= advice < mask.shape[0] or not mask[advice]:
         return advice  # no input stands for it; validation reports an observation that no table shows
-    played: int = CORRECT(by.options, by.net, shown, mask, advice, by.margin)
-    return played
+    return int(CORRECT(by.options, by.net, shown, mask, advice, by.margin))
 
 
 @template

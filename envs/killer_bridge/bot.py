@@ -12,11 +12,11 @@ from ..core.compile.kernel import kernel
 from ..core.rules import cards, tricks
 from ..core.rules.cards import BIG_JOKER
 from ..core.rules.tricks import JOKERS_HIGH
+from .bots.reading import Table, above, nearest_bid, needed, seen_table
+from .bots.steering import thirty_seven
+from .bots.weighing import weigh
 from .observation import Observation, card_shown
-from .reading import Table, above, nearest_bid, needed, seen_table
 from .state import BOARD, PACK, PACK_SIZE, PLAY, RAINBOW, Options
-from .steering import thirty_seven
-from .weighing import weigh
 
 # --- duck: the sanity level
 

@@ -14,8 +14,8 @@ from ..core.rules import trick_hand
 from ..core.rules.symmetry import Suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
+from .bots.features import FEATURES, action_features
 from .events import EVENTS
-from .features import FEATURES, action_features
 from .observation import Observation, named_suits
 from .schedule import cards_needed
 from .scoring import reward_range

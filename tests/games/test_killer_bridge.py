@@ -19,7 +19,8 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.envs.core.game.catalogue import game
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.rules import cards, trick_hand, tricks
-from backalley.envs.killer_bridge import rules, schedule, scoring, steering
+from backalley.envs.killer_bridge import rules, schedule, scoring
+from backalley.envs.killer_bridge.bots import steering
 from backalley.envs.killer_bridge.state import BOARD, PACK, PLAY, largest_hand
 from backalley.testing.play import random_action
 from tests.common.cases import asked, determinizations_of, label, marks, observed, played

@@ -229,8 +229,7 @@ def draw_by_observation(options: Any, net: Net, batch: Batch, row: int, key: np.
 @template
 def draw_by_features(options: Any, net: Net, batch: Batch, row: int, key: np.uint64) -> int:
     """A policy that rates actions draws."""
-    rated: int = RATED(Rated(options, net), batch.observation[row], batch.mask[row], key)
-    return rated
+    return int(RATED(Rated(options, net), batch.observation[row], batch.mask[row], key))
 
 
 @template
@@ -250,10 +249,8 @@ def act_as(options: Any, learner: Learner, batch: Batch, row: int, player: int, 
         if learner.margin == np.inf:
             return advice
         shown = batch.observation[row], batch.flat[row]
-        corrected: int = CORRECT(options, learner.net, shown, batch.mask[row], advice, learner.margin)
-        return corrected
-    drawn: int = DRAW(options, learner.net, batch, row, key)
-    return drawn
+        return int(CORRECT(options, learner.net, shown, batch.mask[row], advice, learner.margin))
+    return int(DRAW(options, learner.net, batch, row, key))
 
 
 @template

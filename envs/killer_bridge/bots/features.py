@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core.compile.kernel import kernel
-from ..core.rules import cards, tricks
-from ..core.rules.tricks import JOKERS_HIGH
-from .observation import Observation, card_shown
+from ...core.compile.kernel import kernel
+from ...core.rules import cards, tricks
+from ...core.rules.tricks import JOKERS_HIGH
+from ..observation import Observation, card_shown
+from ..scoring import bid_value, hand_points
+from ..state import BOARD, PLAY, RAINBOW, Options
 from .reading import Table, above, needed, seen_table
-from .scoring import MADE_POINTS, bid_value
-from .state import BOARD, PACK_SIZE, PLAY, RAINBOW, Options
-from .weighing import chance, expectation, near, power, style_of, wins_now
+from .weighing import chance, expectation, near, power, style_of, wins_now, worth_of_hand
 
 NEAREST = 3
 """Players at one's left who have numbers of their own; sums and counts are over all players."""
@@ -27,6 +27,9 @@ BID = CARD + OF_CARD + OF_SUIT
 FEATURES = BID + OF_BID
 """How many numbers an action has: those that all actions at a decision share, up to CARD, then those of a card, with
 its suit's, or of a bid."""
+SPENT, RISEN = 0.75, 0.6
+"""Guesses that let sums tell high cards from low ones: how often somebody who holds a higher card can still use it, and
+how much of a card's lowness one lower card that is out takes away. The network corrects them."""
 HELD, FEW = 13.0, 4.0
 """What counts of many cards and of few are divided by: a network learns best from numbers near 1."""
 Numbers = npt.NDArray[np.float32]
@@ -60,17 +63,7 @@ def action_features(options: Options, observation: Observation, mask: npt.NDArra
             for number in range(OF_SUIT):
                 row[CARD + OF_CARD + number] = row[SUITS + OF_SUIT * place + number]
         else:
-            describe_bid(observation, action, mean, variance, row)
-
-
-@kernel
-def worth_of_hand(table: Table) -> float:
-    """How many tricks one's cards are likely to win, if that is wanted."""
-    worth = 0.0
-    for card in range(PACK_SIZE):
-        if (table.hand >> card) & 1 != 0:
-            worth += chance(card, table, False)
-    return worth
+            describe_bid(options, observation, action, mean, variance, row)
 
 
 @kernel
@@ -158,13 +151,13 @@ def describe_suit(suit: int, table: Table, out: Numbers, at: int) -> None:
         out[at + 2] += int(higher == 0) / FEW
         out[at + 3] += highest_left(higher, table) / FEW
         out[at + 4] += int(lower == 0) / FEW
-        out[at + 5] += power(0.6, lower) / FEW
+        out[at + 5] += power(RISEN, lower) / FEW
 
 
 @kernel
 def highest_left(higher: int, table: Table) -> float:
     """About how likely nobody holds one of the higher cards that are unseen, or spends it before."""
-    return power(1.0 - 0.75 * table.out, higher)
+    return power(1.0 - SPENT * table.out, higher)
 
 
 @kernel
@@ -194,21 +187,23 @@ def describe_card(
     out[at + 12], out[at + 13] = int(higher == 0), int(lower == 0)
     out[at + 14], out[at + 15] = tricks.strength(card, JOKERS_HIGH) / 28.0, int(card >= cards.LITTLE_JOKER)
     out[at + 16], out[at + 17] = likely, wins
-    out[at + 18], out[at + 19] = highest_left(higher, table), power(0.6, lower)
+    out[at + 18], out[at + 19] = highest_left(higher, table), power(RISEN, lower)
     out[at + 20], out[at + 21] = off / FEW, wins * near(off + 1.0, slack) + (1.0 - wins) * near(off, slack)
 
 
 @kernel
-def describe_bid(observation: Observation, bid: int, mean: float, variance: float, out: Numbers) -> None:
+def describe_bid(
+    options: Options, observation: Observation, bid: int, mean: float, variance: float, out: Numbers
+) -> None:
     """Write the numbers of a bid, beside the tricks that the cards promise."""
     size, bids, at = int(observation.hand_size), 0, BID
     value = bid_value(bid, size)
     for other in observation.bid_value:
         bids += other
     off = value - mean
-    made = near(off, variance)
+    made, kept = near(off, variance), hand_points(options, value, size, value)
     out[at], out[at + 1] = value / FEW, off / FEW
     out[at + 2], out[at + 3] = abs(off) / FEW, off * off / HELD
-    out[at + 4], out[at + 5] = made, (made * (MADE_POINTS + value * value) - (1.0 - made) * (1.0 + off * off)) / 20.0
+    out[at + 4], out[at + 5] = made, (made * kept - (1.0 - made) * (1.0 + off * off)) / 20.0
     out[at + 6], out[at + 7] = int(bid == BOARD), int(bid == RAINBOW)
     out[at + 8] = (bids + value - size) / FEW

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.compile.kernel import kernel
-from ..core.rules import cards, tricks
-from ..core.rules.trick_hand import marked_cards, marked_place
-from .observation import Observation, card_shown, played_by
-from .state import Options, pack_size
+from ...core.compile.kernel import kernel
+from ...core.rules import cards, tricks
+from ...core.rules.trick_hand import marked_cards, marked_place
+from ..observation import Observation, card_shown, played_by
+from ..state import Options, pack_size
 
 MARGIN = 1e-9
 """By how much a card or bid must be better to be preferred: compiled and uncompiled sums differ by less."""

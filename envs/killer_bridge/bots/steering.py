@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core.compile.kernel import kernel
-from ..core.rules.trick_hand import SCORE_UNIT
-from .observation import Observation
+from ...core.compile.kernel import kernel
+from ...core.rules.trick_hand import SCORE_UNIT
+from ..observation import Observation
+from ..schedule import size_of_hand
+from ..scoring import ULTIMATE_POINTS, hand_points
+from ..state import BOARD, PACK_SIZE, PLAY, RAINBOW, Options, num_hands
 from .reading import MARGIN, Table, seen_table
-from .schedule import size_of_hand
-from .scoring import ULTIMATE_POINTS, hand_points
-from .state import BOARD, PACK_SIZE, PLAY, RAINBOW, Options, num_hands
 from .weighing import chance, expectation, near, weigh, wins_now
 
 AROUND = 64

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.compile.kernel import kernel
-from ..core.rules import cards, tricks
-from ..core.rules.tricks import JOKERS_HIGH
-from .observation import Observation, card_shown
+from ...core.compile.kernel import kernel
+from ...core.rules import cards, tricks
+from ...core.rules.tricks import JOKERS_HIGH
+from ..observation import Observation, card_shown
+from ..scoring import BOARD_BONUS, MADE_POINTS, RAINBOW_BONUS, bid_value
+from ..state import BOARD, PACK_SIZE, PLAY, RAINBOW, LinearPenalty, Options, Scoring
 from .reading import MARGIN, Table, above, needed, seen_table
-from .scoring import BOARD_BONUS, MADE_POINTS, RAINBOW_BONUS, bid_value
-from .state import BOARD, PACK_SIZE, PLAY, RAINBOW, LinearPenalty, Options, Scoring
 
 
 class Style(NamedTuple):
@@ -138,11 +138,7 @@ def fitting_card(options: Options, observation: Observation, mask: npt.NDArray[n
     """The card after which the chances left over come closest to what is still needed, whether it wins this trick or
     not."""
     style = style_of(table.seats)
-    wanted = needed(observation, 0)
-    total = 0.0
-    for card in range(PACK_SIZE):
-        if (table.hand >> card) & 1 != 0:
-            total += chance(card, table, False)
+    wanted, total = needed(observation, 0), worth_of_hand(table)
     chosen, best = -1, 0.0
     for card in range(PACK_SIZE):
         if mask[PLAY + card] == 0:
@@ -153,6 +149,16 @@ def fitting_card(options: Options, observation: Observation, mask: npt.NDArray[n
         if chosen < 0 or worth > best + MARGIN:
             chosen, best = card, worth
     return chosen
+
+
+@kernel
+def worth_of_hand(table: Table) -> float:
+    """How many tricks one's cards are likely to win, if that is wanted."""
+    worth = 0.0
+    for card in range(PACK_SIZE):
+        if (table.hand >> card) & 1 != 0:
+            worth += chance(card, table, False)
+    return worth
 
 
 @kernel
