@@ -81,9 +81,9 @@ def exact(game: Game) -> float:
 
 @pytest.mark.slow
 def test_uniform_play_in_kuhn_poker_gives_nearly_all_that_it_gives_to_best_responses(tmp_path: Path) -> None:
-    # Of a budget of 600,000 PPO got 200,000, and a network of 16 was one decision short of the best response: whether
-    # it found that one hung on the processor's rounding.
-    wider = SMALL | {"network.width": 64}
+    # PPO gets a quarter of the budget. Smaller, or with the 16 steps of SMALL, it is one decision short of the best
+    # response in one seed of four, and which seeds those are hangs on the processor's rounding. So it is none of 24.
+    wider = SMALL | {"network.width": 64, "ppo.steps": 64}
     found = attack(KUHN, "random", decisions=1_200_000, deals=4000, out=tmp_path / "attack", config_overrides=wider)
     assert exact(KUHN) == pytest.approx(11 / 24)
     assert [one.name for one in found.attackers] == ["rollouts", "search", "table", "ppo"]
