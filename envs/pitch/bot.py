@@ -361,11 +361,24 @@ def kept(options: Options, card: int, trump: int, gone: int, unseen: int, style:
     return worth if unseen & trumps else worth * style.last_trumps
 
 
+class Table(NamedTuple):
+    """What a player keeps in mind when a card is due. Sets of cards are bits."""
+
+    hand: int
+    gone: int  # the cards played in this hand
+    unseen: int
+    in_trick: int
+    trump: int
+    led: int  # the suit led, or NO_TRUMP
+    best: int  # the card that wins the trick so far, or -1
+    mine: bool  # whether it is my side's
+
+
 @kernel
-def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int8], hand: int, style: Style) -> int:
-    """The card that brings most: what the trick is worth times who will take it, less what the card is worth in
-    hand."""
-    trump, gone, in_trick, best, led = marked_place(observation.trump), 0, 0, -1, NO_TRUMP
+def seen_table(options: Options, observation: Observation) -> Table:
+    """Read an observation."""
+    hand, trump = marked_cards(observation.hand), marked_place(observation.trump)
+    gone, in_trick, best, led = 0, 0, -1, NO_TRUMP
     for who in range(options.num_players):
         gone |= marked_cards(observation.played[who])
         card = marked_place(observation.trick[who])
@@ -375,26 +388,47 @@ def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int
                 best = card
             if observation.leader[who]:
                 led = tricks.suit(card, trump)
-    partner_wins = best >= 0 and is_mine(options, marked_place(observation.winning))
+    mine = best >= 0 and is_mine(options, marked_place(observation.winning))
     unseen = ((1 << pack_size(options)) - 1) & ~(hand | gone)
+    return Table(hand, gone, unseen, in_trick, trump, led, best, mine)
+
+
+class Weighed(NamedTuple):
+    """What a card does."""
+
+    likely: float  # how likely my side takes the trick
+    stake: float  # the points that the trick brings
+    worth: float  # what the card brings by these, less what it is worth in hand
+
+
+@kernel
+def weigh_card(options: Options, observation: Observation, card: int, table: Table, style: Style) -> Weighed:
+    """What the trick is worth times who will take it, less what the card is worth in hand."""
+    trump, gone, unseen = table.trump, table.gone, table.unseen
     others = 1.0 if options.teams == Teams.PARTNERS else 1.0 / (options.num_players - 1)
-    leading = style.lead_trump if is_mine(options, marked_place(observation.pitcher)) else style.lead_trump_against
-    chosen, most = PASS, -1e9
+    leads = table.best < 0
+    takes = leads or tricks.beats(card, table.best, trump, joker_strength(options))
+    suit_led = tricks.suit(card, trump) if leads else table.led
+    winner = card if takes else table.best
+    likely = taking(options, observation, winner, takes or table.mine, trump, unseen, suit_led, style)
+    stake = at_stake(options, table.in_trick | 1 << card, trump, gone & ~table.in_trick, unseen, style) + style.trick
+    worth = stake * (likely - (1.0 - likely) * others)
+    worth -= kept(options, card, trump, gone, unseen, style) + style.rank * (card % 13)
+    if leads and suit_led == trump:
+        ours = is_mine(options, marked_place(observation.pitcher))
+        worth += style.lead_trump if ours else style.lead_trump_against
+    return Weighed(likely, stake, worth)
+
+
+@kernel
+def card_of(options: Options, observation: Observation, mask: npt.NDArray[np.int8], style: Style) -> int:
+    """The card that brings most."""
+    table, chosen, most = seen_table(options, observation), PASS, -1e9
     for action in range(PLAY, NAME):
-        if mask[action] == 0:
-            continue
-        card = action - PLAY
-        takes = best < 0 or tricks.beats(card, best, trump, joker_strength(options))
-        suit_led = tricks.suit(card, trump) if best < 0 else led
-        winner = card if takes else best
-        likely = taking(options, observation, winner, takes or partner_wins, trump, unseen, suit_led, style)
-        stake = at_stake(options, in_trick | 1 << card, trump, gone & ~in_trick, unseen, style) + style.trick
-        worth = stake * (likely - (1.0 - likely) * others)
-        worth -= kept(options, card, trump, gone, unseen, style) + style.rank * (card % 13)
-        if best < 0 and suit_led == trump:
-            worth += leading
-        if worth > most:
-            chosen, most = action, worth
+        if mask[action]:
+            worth = weigh_card(options, observation, action - PLAY, table, style).worth
+            if worth > most:
+                chosen, most = action, worth
     return chosen
 
 
@@ -435,7 +469,7 @@ def play(options: Options, observation: Observation, mask: npt.NDArray[np.int8],
         return NAME + best_suit(options, hand)
     if observation.trump[NO_TRUMP]:
         return PLAY + pitched(options, hand, style)
-    return card_of(options, observation, mask, hand, style)
+    return card_of(options, observation, mask, style)
 
 
 BOTS = (

@@ -6,7 +6,7 @@ The partnership bidding version to 21; alone from three to seven players, and wi
 
 from __future__ import annotations
 
-from ..core.compile.interfaces import Kernels
+from ..core.compile.interfaces import ActionFeatures, Kernels
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
 from ..core.rules import trick_hand
@@ -14,6 +14,7 @@ from ..core.rules.symmetry import Suits
 from . import VERSION, observation, rules, text
 from .bot import BOTS
 from .events import EVENTS
+from .features import FEATURES, action_features
 from .observation import Observation
 from .state import NAME, NUM_ACTIONS, NUM_CARDS, PLAY, Options, State, check, pack_size, side_of
 
@@ -75,6 +76,7 @@ GAME = GameType(
     card_number=text.card_number,
     info=rules.info,
     leaf_value=rules.leaf_value,
+    action_features=ActionFeatures(action_features, FEATURES),
     suits=Suits(rules.named_suits, actions=((PLAY, NUM_CARDS), (NAME, 4))),
     speed_floor=9_500_000,
 )

@@ -13,12 +13,12 @@ import pytest
 import backalley
 from backalley.agents.base.rule_based import RandomAgent
 from backalley.agents.match import Match
-from backalley.agents.policies.behaviour_digest import random_positions
 from backalley.agents.policies.inference import FeatureRows
 from backalley.agents.policies.learned import PolicyAgent
 from backalley.agents.policies.policy_file import PolicyFileError
 from backalley.benchmarks.matches.evaluate import evaluate
 from backalley.benchmarks.matches.sample import seatings
+from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.kernels import ActionFeatures, kernel
 from backalley.examples import kuhn
 from backalley.training.config.config import ConfigError
@@ -126,15 +126,30 @@ def test_only_differences_within_a_decision_are_learned() -> None:
         assert gradient[row].tolist() == pytest.approx([slope, 0], abs=1e-3)
 
 
-@pytest.mark.parametrize("players", [2, 3, 4, 7])
-def test_killer_bridge_tells_the_same_of_an_action_under_any_names_of_the_suits(players: int) -> None:
-    game = backalley.game("killer_bridge", num_players=players)
+DECLARED = [
+    *(("killer_bridge", {"num_players": players}) for players in (2, 3, 4, 7)),
+    ("pitch", {}),
+    ("pitch", {"teams": "solo", "num_players": 2, "low": "dealt"}),
+    ("pitch", {"teams": "solo", "num_players": 7, "joker": "low_trump", "joker_pitch": "name"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), DECLARED, ids=lambda one: one if isinstance(one, str) else None)
+def test_a_game_tells_the_same_of_an_action_under_any_names_of_the_suits(name: str, options: dict[str, Any]) -> None:
+    game = backalley.game(name, **options)
     rows = FeatureRows(game, game.type.action_features)  # type: ignore[arg-type]
-    for number, (tables, _) in enumerate(random_positions(game)):
-        flat, mask = tables.arrays.flat, tables.arrays.mask
+    batch, random, found = BatchEnv(game, 32, seed=3), np.random.default_rng(3), []
+    step = batch.reset()
+    for number in range(60):
+        flat, mask = batch.arrays.flat, batch.arrays.mask
         symmetry = game.symmetries[number % len(game.symmetries)]
         table, action = np.nonzero(mask)
         order = np.lexsort((symmetry.actions[action], table))
-        plain, other = rows(flat, mask)[order], rows(flat[:, symmetry.observation], mask[:, symmetry.chosen])
-        np.testing.assert_allclose(plain, other, atol=1e-5)
+        plain, other = rows(flat, mask), rows(flat[:, symmetry.observation], mask[:, symmetry.chosen])
+        np.testing.assert_allclose(plain[order], other, atol=1e-5)
         assert np.isfinite(plain).all()
+        found.append(plain)
+        step = batch.step(np.where(step.action_mask, random.random(step.action_mask.shape), -1).argmax(1))
+    shown = np.concatenate(found)
+    always = np.flatnonzero(np.ptp(shown, axis=0) == 0)
+    assert len(always) < len(shown[0]) / 5, always

@@ -114,26 +114,12 @@ def describe_suits(table: Table, out: Numbers) -> int:
     describe_suit(table.trump, table, out, SUITS)
     for turn in range(1, PLACES):  # where no other suit is led, its place is the last: four are left if none is trump
         place = turn if other else turn % (PLACES - 1) + 1
-        suit = led if other and turn == 1 else longest_suit(table, taken)
+        suit = led if other and turn == 1 else tricks.longest_suit(table.hand, table.unseen, taken)
         if suit >= 0:
             taken |= 1 << suit
             places |= place << (3 * suit)
             describe_suit(suit, table, out, SUITS + OF_SUIT * place)
     return places
-
-
-@kernel
-def longest_suit(table: Table, taken: int) -> int:
-    """The suit of most cards in hand, by number and then by rank, that is not one of the suits `taken`, or -1. Suits
-    that are equal have equal numbers, too, so it does not matter which is named."""
-    longest, most = -1, -1
-    for suit in range(tricks.NO_TRUMP):
-        suited = tricks.suit_set(suit, tricks.NO_TRUMP)
-        mine, unseen = (table.hand & suited) >> (13 * suit), (table.unseen & suited) >> (13 * suit)
-        length = (cards.count_bits(mine) << 26) | (mine << 13) | unseen
-        if (taken >> suit) & 1 == 0 and length > most:
-            longest, most = suit, length
-    return longest
 
 
 @kernel
