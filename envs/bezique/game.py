@@ -7,7 +7,7 @@ tricks strictly.
 
 from __future__ import annotations
 
-from ..core.compile.interfaces import Kernels
+from ..core.compile.interfaces import ActionFeatures, Kernels
 from ..core.game.declaration import Preset
 from ..core.game.game import GameType
 from ..core.rules.symmetry import Suits
@@ -15,6 +15,7 @@ from . import VERSION, rules, text
 from .bot import BOTS
 from .declarations import named_suits
 from .events import EVENTS, stock
+from .features import FEATURES, action_features
 from .observation import Observation, determinize, observe
 from .pack import check, pack, pack_size
 from .state import DECLARE_SEVEN, MARRIAGE, NUM_ACTIONS, NUM_CARDS, SEQUENCE, Options, State
@@ -68,6 +69,7 @@ GAME = GameType(
     card_name=text.card_name,
     card_number=text.card_number,
     leaf_value=rules.leaf_value,
+    action_features=ActionFeatures(action_features, FEATURES),
     suits=Suits(named_suits, actions=((0, NUM_CARDS), (MARRIAGE, 4), (SEQUENCE, 4))),
     speed_floor=7_000_000,
 )
