@@ -11,11 +11,8 @@ from ..core.compile.interfaces import Bot
 from ..core.compile.kernel import kernel
 from ..core.rules.cards import count_bits
 from ..core.rules.trick_hand import marked_place
-from . import endgame
-from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES, points
-from .observation import Observation
-from .pack import beats, drawing
-from .prospects import (
+from .bots import endgame
+from .bots.prospects import (
     NOTHING,
     Prospects,
     Reading,
@@ -28,6 +25,9 @@ from .prospects import (
     trump_of,
     weigh_all,
 )
+from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES, points
+from .observation import Observation
+from .pack import beats, drawing
 from .state import (
     ACE,
     BEZIQUE,

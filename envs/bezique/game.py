@@ -2,7 +2,7 @@
 tricks strictly.
 
 `state.py` names everything at the table, `rules.py` plays by README.md, whose paragraphs are its § marks, with
-`declarations.py` for what is declared; `endgame.py` solves the last eight tricks for the bots.
+`declarations.py` for what is declared; `bots/endgame.py` solves the last eight tricks for the bots.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ..core.game.game import GameType
 from ..core.rules.symmetry import Suits
 from . import VERSION, rules, text
 from .bot import BOTS
+from .bots.features import FEATURES, action_features
 from .declarations import named_suits
 from .events import EVENTS, stock
-from .features import FEATURES, action_features
 from .observation import Observation, determinize, observe
 from .pack import check, pack, pack_size
 from .state import DECLARE_SEVEN, MARRIAGE, NUM_ACTIONS, NUM_CARDS, SEQUENCE, Options, State

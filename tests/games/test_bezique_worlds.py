@@ -14,7 +14,8 @@ import pytest
 from backalley.agents.base.agent import view_of
 from backalley.agents.base.rule_based import BotAgent
 from backalley.agents.search.racing import RacingAgent
-from backalley.envs.bezique import declarations, endgame
+from backalley.envs.bezique import declarations
+from backalley.envs.bezique.bots import endgame
 from backalley.envs.bezique.events import DEALT, DRAWS, STOCK_SHOWS, TURNS_UP
 from backalley.envs.bezique.state import NONE, STOCK
 from backalley.envs.core.api.aec import AECEnv

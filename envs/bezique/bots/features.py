@@ -1,5 +1,5 @@
-"""What a learned policy weighs an action of Bezique by: numbers of the action itself, which mean the same for suits that
-may change their names.
+"""What a learned policy weighs an action by: numbers of the action itself, which mean the same for suits that may
+change their names.
 
 The § marks are README.md's paragraphs.
 """
@@ -11,27 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.compile.kernel import kernel
-from ..core.rules.cards import count_bits
-from . import groups
-from .bot import PLANNER, SHARP, fought_for, keeping, table_worth, winning_gain
-from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
-from .observation import Observation
-from .pack import beats, drawing
-from .prospects import (
-    NOTHING,
-    Prospects,
-    Reading,
-    beaters_of,
-    chance_to_draw,
-    fitting,
-    mean_gain,
-    read,
-    weigh,
-    weigh_all,
-    weigh_double,
-)
-from .state import (
+from ...core.compile.kernel import kernel
+from ...core.rules.cards import count_bits
+from .. import groups
+from ..bot import PLANNER, SHARP, fought_for, keeping, table_worth, winning_gain
+from ..groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
+from ..observation import Observation
+from ..pack import beats, drawing
+from ..state import (
     ALL_TYPES,
     BEZIQUE,
     BRISQUES,
@@ -50,6 +37,19 @@ from .state import (
     SEVEN,
     SUITS,
     Options,
+)
+from .prospects import (
+    NOTHING,
+    Prospects,
+    Reading,
+    beaters_of,
+    chance_to_draw,
+    fitting,
+    mean_gain,
+    read,
+    weigh,
+    weigh_all,
+    weigh_double,
 )
 
 USES = 5

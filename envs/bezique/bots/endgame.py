@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.compile.kernel import kernel
-from ..core.rules.cards import count_bits
-from ..core.rules.trick_hand import marked_place
-from ..core.rules.tricks import lowest_card
-from .observation import Observation
-from .pack import beats
+from ...core.compile.kernel import kernel
+from ...core.rules.cards import count_bits
+from ...core.rules.trick_hand import marked_place
+from ...core.rules.tricks import lowest_card
+from ..observation import Observation
+from ..pack import beats
+from ..state import BRISQUE_POINTS, BRISQUES, HAND, NUM_TYPES, TRICK_24, Endgame, Options
 from .prospects import NOTHING, trump_of
-from .state import BRISQUE_POINTS, BRISQUES, HAND, NUM_TYPES, TRICK_24, Endgame, Options
 
 _ENTRIES = 1 << 13  # of the transposition table: 64 KiB
 _ENTRY_BITS = (1 << 17) - 1  # of a position: who leads, and both hands

@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.compile.kernel import kernel
-from ..core.rules.cards import count_bits
-from ..core.rules.trick_hand import marked_place
-from . import groups
-from .declarations import eligible
-from .groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
-from .observation import Observation
-from .pack import copies_of, drawing
-from .state import (
+from ...core.compile.kernel import kernel
+from ...core.rules.cards import count_bits
+from ...core.rules.trick_hand import marked_place
+from .. import groups
+from ..declarations import eligible
+from ..groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
+from ..observation import Observation
+from ..pack import copies_of, drawing
+from ..state import (
     ALL_TYPES,
     BRISQUE_POINTS,
     BRISQUES,
