@@ -99,9 +99,6 @@ def test_other_features_are_refused(policy: PolicyAgent) -> None:
 def test_settings_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"rollouts.features is true, and kuhn declares no features of actions"):
         phase(tmp_path, kuhn.GAME.bind(), **BY_FEATURES).check(kuhn.GAME.bind(), phase(tmp_path, **BY_FEATURES).config)
-    made = phase(tmp_path, GAME, **NOTHING, rollouts__horizon=2)
-    with pytest.raises(ConfigError, match="what rates single actions has no value of a position"):
-        made.check(GAME, made.config)
 
 
 def test_only_differences_within_a_decision_are_learned() -> None:
@@ -128,6 +125,8 @@ def test_only_differences_within_a_decision_are_learned() -> None:
 
 DECLARED = [
     *(("killer_bridge", {"num_players": players}) for players in (2, 3, 4, 7)),
+    ("bezique", {}),
+    ("bezique", {"preset": "letter"}),
     ("pitch", {}),
     ("pitch", {"teams": "solo", "num_players": 2, "low": "dealt"}),
     ("pitch", {"teams": "solo", "num_players": 7, "joker": "low_trump", "joker_pitch": "name"}),

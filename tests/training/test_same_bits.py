@@ -37,7 +37,6 @@ PHASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "rollouts for games": ("rollouts", GAME, {**ROLLOUTS, "run.objective": "games"}),
     "rollouts of partners": ("rollouts", game_of("pitch"), ROLLOUTS),
     "rollouts from nothing": ("rollouts", GAME, {**ROLLOUTS, **MIXING, **WINDOW}),
-    "rollouts that end early": ("rollouts", GAME, {**ROLLOUTS, **MIXING, **WINDOW, "rollouts.horizon": 1}),
     "generation": ("generation", GAME, {**SMALL, "generation.begins": "anew"}),
     "plans": ("plans", game_of("poker_duel"), PLANS),
 }

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-import torch
 
 import backalley
 from backalley.agents.policies.inference import chances, net_of
@@ -18,12 +17,11 @@ from backalley.agents.policies.policy_kinds import network_player
 from backalley.benchmarks.exact.exploit import exploitability
 from backalley.examples.kuhn import BET
 from backalley.training.config import config
-from backalley.training.config.config import BEST, ConfigError, Learned, Precision
+from backalley.training.config.config import BEST, Learned, Precision
 from backalley.training.config.config import SELF as OWN
 from backalley.training.rollouts import window
 from backalley.training.rollouts.fitting import by_temperature
 from backalley.training.rollouts.rollouts import Rollouts
-from backalley.training.rollouts.targets import Targets
 from backalley.training.rollouts.window import Window
 from tests.training.test_rollouts import GAME, phase
 
@@ -107,66 +105,6 @@ def test_gains_are_over_what_the_policy_itself_would_play(tmp_path: Path) -> Non
     np.testing.assert_allclose((mix * gain).sum(1), 0, atol=1e-5)
 
 
-# A learned value at the end of rollouts -------------------------------------------------------------------------------
-
-
-def made_with(folder: Path, value: float, **more: Any) -> Targets:
-    """Targets of play at random where every position is worth `value`."""
-    made = mixing(folder, **more)
-    with torch.no_grad():
-        made.fitting.average.head.weight[-1], made.fitting.average.head.bias[-1] = 0, value
-    made.unit = 1.0
-    made._make_next()
-    made._finish_next()
-    made.close()
-    return made.upcoming
-
-
-def test_a_rollout_ends_in_the_value_at_the_seats_own_choice(tmp_path: Path) -> None:
-    """In Kuhn poker the first seat chooses again after a pass and a bet alone, and the second never does."""
-    found = made_with(tmp_path, 100.0, rollouts__horizon=1)
-    flat, gain = found.flat[found.taken], found.gain[found.taken]
-    bets = GAME.observation_fields["bets"]
-    opening = ~flat[:, bets.start : bets.stop].any(1)
-    of_pass = gain[:, 0] - gain[:, BET]
-    foreseen = of_pass > 50
-    assert foreseen[opening].any()
-    assert not foreseen[opening].all()
-    assert not foreseen[~opening].any()
-    assert of_pass[foreseen].min() >= 100 - 2
-    assert of_pass[foreseen].max() <= 100 + 2, "the value, less what a bet gains"
-    assert found.worth[found.taken][foreseen].min() > 100 * 0.2, "what the mix gains"
-    assert np.abs(found.worth[found.taken][~foreseen]).max() <= 2
-
-
-@pytest.mark.parametrize(("horizon", "objective"), [(3, "points"), (1, "games")])
-def test_a_horizon_beyond_the_end_changes_nothing(tmp_path: Path, horizon: int, objective: str) -> None:
-    """Nor does any where games are to be won: the end alone tells who has won."""
-    more = {"run__objective": objective}
-    whole, ending = (made_with(tmp_path, 100.0, rollouts__horizon=one, **more) for one in (0, horizon))
-    for name, array in whole.arrays().items():
-        np.testing.assert_array_equal(array, ending.arrays()[name], err_msg=name)
-
-
-def test_the_value_is_what_the_policy_gains_on_average(tmp_path: Path) -> None:
-    """Of a position that tells the whole result: whoever answers a bet with the highest card gains 1 or 2."""
-    made = mixing(tmp_path, rollouts__horizon=1)
-    for _ in range(40):
-        made.step()
-    shown = bet_at()
-    with torch.no_grad():
-        worst, best = made.fitting.average(torch.from_numpy(shown))[1].numpy() * made.unit
-    chances_of_call = plays(made, shown)[:, BET]
-    assert worst == pytest.approx(-1 - chances_of_call[0], abs=0.3)
-    assert best == pytest.approx(-1 + 3 * chances_of_call[1], abs=0.3)
-
-
-def test_a_bots_rollouts_have_no_horizon(tmp_path: Path) -> None:
-    settings = config.load(GAME, overrides={"rollouts.base": "bot", "rollouts.horizon": 1})
-    with pytest.raises(ConfigError, match=r"rollouts\.horizon is 1 and rollouts\.base is bot: only a policy"):
-        Rollouts.check(GAME, settings)
-
-
 def test_a_head_is_scaled_to_the_temperature(tmp_path: Path) -> None:
     made = mixing(tmp_path)
     weights = {name: array.copy() for name, array in made.fitting.arrays().items() if name.startswith("average.")}
@@ -223,15 +161,14 @@ def add(made: Window, count: int) -> None:
     """Add targets that have their number, from 0 on, as the bot's action."""
     numbers = np.arange(made.made, made.made + count)
     gain = np.stack([numbers, np.full(count, np.nan)], 1).astype(np.float32)
-    shown, worth = np.zeros((count, GAME.observation_size), GAME.observation_base), numbers.astype(np.float32)
-    made.add(shown, gain, worth, numbers.astype(np.int16))
+    shown = np.zeros((count, GAME.observation_size), GAME.observation_base)
+    made.add(shown, gain, numbers.astype(np.int16))
 
 
 def held(made: Window) -> list[int]:
     """The numbers of the targets in the window, in its order."""
-    gain, worth, advice = made.targets(np.arange(made.held))[1:]
+    gain, advice = made.targets(np.arange(made.held))[1:]
     np.testing.assert_array_equal(gain[:, 0], advice)
-    np.testing.assert_array_equal(worth, advice)
     assert np.isnan(gain[:, 1]).all()
     found: list[int] = advice.tolist()
     return found
@@ -242,7 +179,7 @@ def held(made: Window) -> list[int]:
 
 def test_a_window_holds_the_latest_share_of_all_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "FEWEST", 20)
-    monkeypatch.setattr(window, "_BYTES", 60 * (GAME.observation_size + 4 * 2 + 6))
+    monkeypatch.setattr(window, "_BYTES", 60 * (GAME.observation_size + 4 * 2 + 2))
     made = Window(GAME, 0.25, 10)
     seen = []
     for _ in range(40):
@@ -336,8 +273,8 @@ def test_the_tables_mix_and_the_file_plays_the_best(tmp_path: Path) -> None:
 
 
 def test_tables_are_those_for_training_unless_a_bot_is_improved(tmp_path: Path) -> None:
-    game = backalley.game("pitch")
+    game = backalley.game("killer_bridge")
     alone, bot = (phase(tmp_path, game, rollouts__base=base) for base in ("self", "bot"))
-    hand = game.type.bind({"mode": "hand"})
+    hand = game.type.bind({"per_hand_rewards": True})
     assert (alone.training_game, alone.batch.game, alone.game) == (hand, hand, game)
     assert (bot.training_game, bot.batch.game) == (game, game)

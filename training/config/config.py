@@ -128,14 +128,6 @@ class Rollouts(NamedTuple):
         Learned,
         option("a residual of the bot, or advantages without the bot's action as an input"),
     ]
-    horizon: Annotated[
-        int,
-        option(
-            "a rollout of the policy's own play ends at this choice of its seat after the target's, in a learned "
-            "value; 0 plays to the end",
-            low=0,
-        ),
-    ]
     temperature: Annotated[
         float,
         option(

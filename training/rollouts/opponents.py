@@ -76,26 +76,12 @@ def check_shares(settings: Rollouts) -> None:
         )
 
 
-def check_horizon(settings: Rollouts) -> None:
-    """Raise ConfigError for a horizon of a bot's rollouts."""
-    if settings.horizon and settings.base != SELF:
-        raise ConfigError(
-            f"rollouts.horizon is {settings.horizon} and rollouts.base is {settings.base.source}: only a policy that "
-            "improves itself has a learned value to end in; set rollouts.base=self, or leave rollouts.horizon at 0."
-        )
-
-
 def check_features(game: Game, settings: Rollouts) -> None:
     """Raise ConfigError for features that a game does not have."""
     if settings.features and game.type.action_features is None:
         raise ConfigError(
             f"rollouts.features is true, and {game.name} declares no features of actions (`GameType.action_features`); "
             "leave it at false."
-        )
-    if settings.features and settings.horizon:
-        raise ConfigError(
-            f"rollouts.features is true and rollouts.horizon is {settings.horizon}: what rates single actions has no "
-            "value of a position to end in; leave one of them out."
         )
 
 

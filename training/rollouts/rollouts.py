@@ -31,7 +31,7 @@ from backalley.console.errors import InvalidValue
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.game import Game
 
-from ..config.config import Config, Continues, Learned, Objective
+from ..config.config import Config, Continues, Learned
 from ..config.config import Rollouts as RolloutsSettings
 from ..config.phases import ANEW, Against, Begins
 from ..shared.checkpoint import Arrays
@@ -41,7 +41,6 @@ from ..shared.suit_augmentation import SuitNames
 from .fitting import Fitting, Rows, by_temperature, centred, squared
 from .opponents import (
     check_features,
-    check_horizon,
     check_shares,
     check_temperatures,
     copy_again,
@@ -59,9 +58,6 @@ from .validation import MARGINS, HeldOut, choices
 from .window import Window
 
 _COUNTS = ("decisions", "samples", "rollouts", "chunks")
-_VALUE_WEIGHT = 0.25
-"""Of the value's error beside that of each action's gain. *Measured* in Bezique, one seed: a quarter won more
-games in 60 s of processor time than 0.06 (24 and 17 of 100) and 1 (37 and 31)."""
 _TABLES_AT_ONCE = 2
 """Tables whose targets a thread makes before it looks for something more urgent."""
 
@@ -133,7 +129,6 @@ class Rollouts(Phase):
         settings: RolloutsSettings = getattr(config, cls.section)
         check_shares(settings)
         check_temperatures(settings)
-        check_horizon(settings)
         check_features(game, settings)
         reference = reference_of(game, settings)
         if reference is None:
@@ -177,11 +172,6 @@ class Rollouts(Phase):
     def seated(self) -> bool:
         """Whether whoever sits there plays the rollouts."""
         return self.settings.continues == Continues.SEATED
-
-    @property
-    def _foresees(self) -> bool:
-        """Whether rollouts end in a learned value; those for the share of games won go to the end."""
-        return bool(self.settings.horizon) and self.config.run.objective == Objective.POINTS
 
     def policy_before(self) -> Agent | None:
         """Return the policy that learning began from, or the bot that is corrected: this phase has to be better than
@@ -245,16 +235,12 @@ class Rollouts(Phase):
         return self.opponents[np.random.default_rng(drawn).integers(len(self.opponents))]
 
     def _maker(self, weights: Arrays) -> Maker:
-        settings, foresees = self.settings, self._foresees
         rates = self.game.num_actions if self.features else 0
-        net = net_of(weights, self._bound, greedy=not settings.temperature, value=foresees, rates=rates)
-        frozen = frozen_of(self.frozen)
-        play = Play(
-            self.training_game, self.reference, self.config.run.objective, self.seated, frozen, foresees, self.features
-        )
+        net = net_of(weights, self._bound, greedy=not self.settings.temperature, rates=rates)
+        frozen, objective = frozen_of(self.frozen), self.config.run.objective
+        play = Play(self.training_game, self.reference, objective, self.seated, frozen, self.features)
         by = functools.partial(played_by, self.frozen, self.training_game)
-        horizon = settings.horizon if foresees and self.unit else -1  # before the first chunk nothing has been learned
-        return Maker(play, self.field, net, self.advised, self.margin, horizon, self.unit, by)
+        return Maker(play, self.field, net, self.advised, self.margin, by)
 
     def _finish_next(self) -> None:
         self.pool.finish()
@@ -305,8 +291,7 @@ class Rollouts(Phase):
         """Learn from the chunk's targets where `taken` [B, S], and from the others in the window, each time under a new
         suit permutation."""
         gain, clip = self.targets.gain[taken] / np.float32(self.unit), self.settings.clip
-        worth = self.targets.worth[taken] / np.float32(self.unit)
-        self.window.add(self.targets.flat[taken], np.clip(gain, -clip, clip), worth, self.targets.advice[taken])
+        self.window.add(self.targets.flat[taken], np.clip(gain, -clip, clip), self.targets.advice[taken])
         total, steps = 0.0, 0
         for numbers in self.window.minibatches(self.generator, self.settings.batch_size, self.settings.reuse):
             total += self._minibatch(numbers)
@@ -321,7 +306,7 @@ class Rollouts(Phase):
 
     def _rows(self, numbers: npt.NDArray[np.int64], names: npt.NDArray[np.int64]) -> Rows:
         """Targets of the window by their numbers [n], each under a suit permutation."""
-        flat, gain, worth, advice = self.window.targets(numbers)
+        flat, gain, advice = self.window.targets(numbers)
         if self._feature_rows is not None:
             legal = ~np.isnan(gain)
             inputs, count = self._feature_rows(flat, legal), legal.sum(1)
@@ -336,9 +321,6 @@ class Rollouts(Phase):
         hot = np.zeros_like(weights)
         hot[np.arange(len(numbers)), reference] = 1
         targets, weights = np.nan_to_num(seen), weights - hot if self.advised else weights
-        if self._foresees:
-            targets = np.concatenate([targets, worth[:, None]], 1)
-            weights = np.concatenate([weights, np.full_like(worth, _VALUE_WEIGHT)[:, None]], 1)
         return self._inputs(shown, reference), targets, weights
 
     # Log --------------------------------------------------------------------------------------------------------------

@@ -149,8 +149,6 @@ class Play(NamedTuple):
     seated: bool
     """Whether rollouts are continued by whoever sits there, not by the player that is improved."""
     frozen: Frozen
-    foresees: bool
-    """Whether rollouts end in the network's value."""
     features: ActionFeatures | None
     """What the policy's network reads of each action in place of the observation."""
 
@@ -188,7 +186,7 @@ def target_kernel(play: Play) -> Callable[..., None]:
         continues = names | {"BOT": sits, "BOT_VIEW": seen_table, "CONTINUES": whoever_sits_continues}
     for_games = play.objective == Objective.GAMES
     continues["RESULT"] = share_won if for_games else points_of
-    worth = played_out if for_games or play.foresees else points_gained
+    worth = played_out if for_games else points_gained
     names["WORTH"] = specialise([only_choice, play_on, worth], continues)[worth.__name__]
     return specialise([act_as, write_target, play_table, target_rows], names)["target_rows"]
 
@@ -202,9 +200,7 @@ class Maker(NamedTuple):
     """The current policy."""
     advised: bool
     margin: float
-    horizon: int
-    unit: float
-    """These four are as in `Learner`."""
+    """These two are as in `Learner`."""
     frozen: Callable[[], Any]
     """Returns the first argument of the agent that does not learn, new for each thread."""
 
@@ -219,8 +215,8 @@ def make_targets(
     if maker.play.features and maker.play.reference is None:
         base = Rated(game.options, base)
     room = np.zeros(game.num_actions), np.zeros(game.num_seats), np.array(game.sides), np.zeros(game.num_seats, np.int8)
-    plays = maker.advised, maker.margin, maker.horizon, maker.unit
-    learner = Learner(game.options, base, maker.frozen(), own_room(maker.net), *plays, *room)
+    net = own_room(maker.net)
+    learner = Learner(game.options, base, maker.frozen(), net, maker.advised, maker.margin, *room)
     given, own = batch.for_kernels(), scratch.for_kernels()
     args = (game.options, learner, maker.field, given.batch, own.batch, own.deck)
     most = targets.advice.shape[1] * _MOST_PER_TARGET

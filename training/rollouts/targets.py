@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.policies.inference import Net, Rated, act, chances, forward
+from backalley.agents.policies.inference import Net, Rated, act, chances
 from backalley.agents.search.determinizations import only_choice, play_on
 from backalley.envs.core.api.compiled_play import Batch, Deck, apply, begin, deal_out, random_legal, report, show
 from backalley.envs.core.game.game import Game
@@ -74,10 +74,6 @@ class Learner(NamedTuple):
     advised: bool
     """Whether it reads that player's action; otherwise it plays by itself."""
     margin: float
-    horizon: int
-    """At which choice of its seat after the target's a rollout ends in the network's value; below 0 at none."""
-    unit: float
-    """What the network's values are in, in the game's rewards."""
     mix: npt.NDArray[np.float64]
     """Buffer for the probability of each action of that player [A]."""
     returns: npt.NDArray[np.float64]
@@ -116,8 +112,6 @@ class Targets(NamedTuple):
     gain: npt.NDArray[np.float32]
     """How much more it gained by each action than by the bot's, or than by the policy's own mix; NaN for illegal
     actions [B, S, A]."""
-    worth: npt.NDArray[np.float32]
-    """What it gains from there on by the bot's action, or by the policy's own mix [B, S]."""
     advice: npt.NDArray[np.int16]
     """The bot's action [B, S]."""
     episode: npt.NDArray[np.int32]
@@ -138,7 +132,7 @@ class Targets(NamedTuple):
     def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Restore from `arrays()`."""
         np.copyto(self.made, arrays["made"], casting="no")
-        for name in ("flat", "gain", "worth", "advice", "episode"):
+        for name in ("flat", "gain", "advice", "episode"):
             getattr(self, name)[self.taken] = arrays[name]
 
 
@@ -148,7 +142,6 @@ def no_targets(game: Game, tables: int, most: int) -> Targets:
     return Targets(
         flat=np.zeros((*room, game.observation_size), game.observation_base),
         gain=np.zeros((*room, game.num_actions), np.float32),
-        worth=np.zeros(room, np.float32),
         advice=np.zeros(room, np.int16),
         episode=np.zeros(room, np.int32),
         made=np.zeros(tables, np.int32),
@@ -270,8 +263,7 @@ def played_out(
     so_far: npt.NDArray[np.float64],
 ) -> float:  # fmt: skip
     """Return what comes of an action and what follows for a seat, up to the end of the episode, in which the seats had
-    gained `so_far` [N]; or up to its choice at the horizon, with the network's value of what it sees there."""
-    left = learner.horizon
+    gained `so_far` [N]."""
     learner.returns[:] = 0.0
     while True:
         apply(options, scratch, 0, action)
@@ -284,10 +276,6 @@ def played_out(
             return result
         action = only_choice(options, scratch)
         if action < 0:
-            left -= int(scratch.state[0].seat == seat)
-            if left == 0 and scratch.state[0].seat == seat:
-                value = forward(learner.net, scratch.flat[0])[scratch.mask.shape[1]]
-                return float(learner.returns[seat]) + learner.unit * float(value)
             key_here = rng.fork(key, int(scratch.decisions[0]))
             action = BOT(CONTINUES(learner), BOT_VIEW(scratch, 0), scratch.mask[0], key_here)
 
@@ -357,7 +345,6 @@ def write_target(
             mean += learner.mix[action] * gain[action]
     for action in range(gain.shape[0]):
         gain[action] -= mean
-    targets.worth[row, place] = mean
     targets.made[row] += 1
 
 

@@ -21,7 +21,7 @@ from ..shared.checkpoint import Arrays
 FEWEST = 16_384
 """A window has at least this many targets, once as many were made: a share of all would begin with too few."""
 _BYTES = 256 << 20
-"""The most memory that a window takes, and about the size of a checkpoint: 334,000 targets in Pitch."""
+"""The most memory that a window takes, and about the size of a checkpoint: 330,000 targets in Pitch."""
 
 
 class Window:
@@ -32,12 +32,11 @@ class Window:
         alone. `chunk` is the most targets that are added at once."""
         self.share = share
         size, base, actions = game.observation_size, game.observation_base, game.num_actions
-        row_bytes = size * base.itemsize + 4 * actions + 6
+        row_bytes = size * base.itemsize + 4 * actions + 2
         self.capacity = max(chunk, _BYTES // row_bytes if share else 0)
         self._rings: Arrays = {
             "flat": np.zeros((self.capacity, size), base),
             "gain": np.zeros((self.capacity, actions), np.float32),
-            "worth": np.zeros(self.capacity, np.float32),
             "advice": np.zeros(self.capacity, np.int16),
         }
         self.made = self.held = self.fresh = 0
@@ -47,13 +46,12 @@ class Window:
         self,
         flat: npt.NDArray[Any],
         gain: npt.NDArray[np.float32],
-        worth: npt.NDArray[np.float32],
         advice: npt.NDArray[np.int16],
     ) -> None:
-        """Add a chunk: observations [n, O], gains of all actions [n, A], NaN where illegal, what the seats gain from
-        there on [n], and the bot's actions [n]."""
+        """Add a chunk: observations [n, O], gains of all actions [n, A], NaN where illegal, and the
+        bot's actions [n]."""
         self.fresh, places = len(flat), (self.made + np.arange(len(flat))) % self.capacity
-        for ring, values in zip(self._rings.values(), (flat, gain, worth, advice), strict=True):
+        for ring, values in zip(self._rings.values(), (flat, gain, advice), strict=True):
             ring[places] = values
         self.made += self.fresh
         wanted = max(FEWEST, int(self.share * self.made)) if self.share else self.fresh
@@ -72,11 +70,11 @@ class Window:
 
     def targets(
         self, numbers: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int16]]:
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.int16]]:
         """Return copies of the targets of these `numbers` [n], as they were added."""
         places = (self.made - self.held + numbers) % self.capacity
-        flat, gain, worth, advice = (ring[places] for ring in self._rings.values())
-        return flat, gain, worth, advice
+        flat, gain, advice = (ring[places] for ring in self._rings.values())
+        return flat, gain, advice
 
     def arrays(self) -> Arrays:
         """Return the targets in the window, the oldest first; none without a share, since none is used again."""
