@@ -162,10 +162,9 @@ def _beginnings(files: Files) -> str:
     ways = {"rollouts": "by rollouts of its own play", "ppo": "by PPO"}
     alone = [f"{wins[name]} {words} (`{name}`)" for name, words in ways.items() if name in wins]
     return (
-        f"Learning from nothing is harder. After {seconds} s of processor time (mean of {len(shares[FIRST])} runs), a "
-        f"policy that starts from `{best}` wins {wins[FIRST]} against that bot, and one that starts from nothing wins "
-        f"{' or '.join(alone)}. A plain network that learns from the bot's rollouts but does not see the bot's action "
-        f"(`advantages`) wins {wins['advantages']}. Measured by `{again(found)}`."
+        f"After {seconds} s of processor time (mean of {len(shares[FIRST])} runs), a policy that starts from `{best}` "
+        f"wins {wins[FIRST]} against that bot, and one that starts from nothing wins {' or '.join(alone)}. Measured by "
+        f"`{again(found)}`."
     )
 
 

@@ -58,8 +58,8 @@ OF_TABLE, OF_CARD, OF_DECLARATION = 46, 60, 14
 CARD = OF_TABLE
 DECLARATION = CARD + OF_CARD
 FEATURES = DECLARATION + OF_DECLARATION
-"""How many numbers an action has: those that all actions at a decision share, then those of a card or of a
-declaration."""
+"""How many numbers an action has: those that all actions at a decision share, then those of a card, of which the last
+six are not used, or of a declaration."""
 FEW, POINTS = 4.0, 50.0
 """What counts and points are divided by: a network learns best from numbers near 1."""
 Numbers = npt.NDArray[np.float32]
