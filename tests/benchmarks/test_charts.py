@@ -268,9 +268,9 @@ def test_a_file_of_results_without_a_chart_says_so(tmp_path: Path) -> None:
     assert "Pitch: against bot:book" in (tmp_path / "x.svg").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("game", "met"), [("pitch", True), ("bezique", False)])
+@pytest.mark.parametrize(("game", "met"), [("poker_duel", True), ("pitch", False)])
 def test_a_ladder_says_who_met_the_measure_in_training(game: str, met: bool) -> None:
-    """Pitch's policy met `book`, which is its measure; Bezique's met other bots, and not `strong`."""
+    """Poker Duel's policy met `strong`, which is its measure; Pitch's met nobody but itself."""
     (chart,) = plots.of_results([json.loads((docs.RESULTS / f"ladder_{game}.json").read_text("utf-8"))])
     assert isinstance(chart, Dots)
     assert any("(met it in training)" in name for name, _ in chart.rows) == met

@@ -82,7 +82,7 @@ def test_ways_follow_from_the_games_settings(game: Game) -> None:
     own = loaded[0].run.phases.names
     assert ("ppo" in names) == (own != ["ppo"])
     assert ("mmd" in names) == (own != ["mmd"])
-    from_bot = "rollouts" in own and loaded[0].rollouts.base == config.BEST
+    from_bot = "rollouts" in own and loaded[0].rollouts.base != config.SELF
     assert ("advantages" in names) == from_bot
     assert ("plans" in names) == ("plans" in own)
     assert ("rollouts" in names) == (own != ["rollouts"] or from_bot), "else it is the game's own"
