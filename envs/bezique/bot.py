@@ -92,7 +92,8 @@ def in_single_bezique(observation: Observation) -> bool:
     """Whether one of my cards has scored in a bezique: a second would bar the double (§1.6)."""
     scored = 0
     for slot in range(2):
-        scored |= scored_bits(observation, QUEEN_OF_SPADES, slot) | scored_bits(observation, JACK_OF_DIAMONDS, slot)
+        scored |= scored_bits(observation.scored, QUEEN_OF_SPADES, slot)
+        scored |= scored_bits(observation.scored, JACK_OF_DIAMONDS, slot)
     return scored & IN_BEZIQUE != 0
 
 

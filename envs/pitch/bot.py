@@ -201,14 +201,14 @@ def book_bid(options: Options, observation: Observation, mask: npt.NDArray[np.in
     sure = sure_bid(options, observation, mask)
     if sure != PASS:
         return sure
-    may_be_taken = options.dealer_can_take and observation.dealer[0] == 0 and (alone or observation.dealer[2] == 0)
+    takeable = may_be_taken(options, observation)
     if partner_holds(options, observation):
         margin = style.from_partner
-    elif may_be_taken and not alone:
+    elif takeable and not alone:
         margin = style.before_dealer
     for value in range(LEAST_BID, top_bid(options) + 1):
         action = BID + value - LEAST_BID
-        if mask[action] and not (value == LEAST_BID and may_be_taken and not alone):
+        if mask[action] and not (value == LEAST_BID and takeable and not alone):
             needed = NEEDED_ALONE[value - LEAST_BID] if alone else needed_for(value, style) + margin
             return action if worth >= needed or not mask[PASS] else PASS
     return PASS
@@ -235,6 +235,13 @@ def sure_bid(options: Options, observation: Observation, mask: npt.NDArray[np.in
         for action in range(BID, PLAY):
             chosen = action if mask[action] else chosen
     return chosen
+
+
+@kernel
+def may_be_taken(options: Options, observation: Observation) -> bool:
+    """Whether a dealer of another side may take my bid for as much (§1.2)."""
+    others = options.teams == Teams.SOLO or observation.dealer[2] == 0
+    return bool(options.dealer_can_take and observation.dealer[0] == 0 and others)
 
 
 @kernel

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..core.compile.kernel import kernel
 from ..core.rules import tricks
 from ..core.rules.cards import count_bits
+from ..core.rules.feature_rows import Numbers, start_row
 from ..core.rules.trick_hand import SCORE_UNIT, marked_place
 from ..core.rules.tricks import NO_TRUMP
 from .bot import (
@@ -20,6 +21,7 @@ from .bot import (
     higher,
     is_mine,
     kept,
+    may_be_taken,
     needed_for,
     none_out,
     partner_holds,
@@ -45,7 +47,6 @@ from .state import (
     SUITS,
     JokerPitch,
     Options,
-    Teams,
 )
 
 NEAREST = 3
@@ -62,10 +63,8 @@ trump, or would be by this action; and those of a card or of a bid."""
 FEW, MANY, PIPS = 4.0, 13.0, 40.0
 """What small counts, counts of cards, and pips are divided by: a network learns best from numbers near 1."""
 TEN, ACE = 8, 12
-RANKS = (1 << 13) - 1
 FAR = 20.0
 """The same for points that a side lacks."""
-Numbers = npt.NDArray[np.float32]
 
 
 @kernel
@@ -76,15 +75,13 @@ def action_features(options: Options, observation: Observation, mask: npt.NDArra
     for action in range(mask.shape[0]):
         if mask[action] == 0:
             continue
-        row = out[action]
-        for number in range(row.shape[0]):
-            row[number] = out[first, number] if first >= 0 and number < CARD else 0.0
+        row = start_row(out, action, first, CARD)
         trump = table.trump if table.trump != NO_TRUMP else trump_by(options, action, best)
         if first < 0:
             describe_table(options, observation, table, row)
             describe_sides(options, observation, table, row)
             for offset in range(1, min(NEAREST + 1, options.num_players)):
-                describe_seat(options, observation, offset, table, row)
+                describe_seat(observation, offset, table, row)
         if first < 0 or (table.trump == NO_TRUMP and action >= PLAY):
             describe_trump(options, trump, table, row)
         first = action if first < 0 else first
@@ -100,7 +97,7 @@ def suit_to_name(options: Options, hand: int) -> int:
     the suits' names do not matter."""
     best, most, highest = 0, -1.0, -1
     for suit in range(SUITS):
-        worth, ranks = worth_as_trump(options, hand, suit), (hand >> (13 * suit)) & RANKS
+        worth, ranks = worth_as_trump(options, hand, suit), tricks.ranks_of(hand, suit)
         if worth > most + 1e-9 or (worth > most - 1e-9 and ranks > highest):
             best, most, highest = suit, worth, ranks
     return best
@@ -182,7 +179,7 @@ def lacked(options: Options, observation: Observation, side: int) -> float:
 
 
 @kernel
-def describe_seat(options: Options, observation: Observation, offset: int, table: Table, out: Numbers) -> None:
+def describe_seat(observation: Observation, offset: int, table: Table, out: Numbers) -> None:
     """Write what is known of another player."""
     at, value = SEATS + (offset - 1) * OF_SEAT, 0
     for number in range(2, observation.bids.shape[1]):
@@ -231,7 +228,7 @@ def describe_trump(options: Options, trump: int, table: Table, out: Numbers) -> 
 @kernel
 def describe_suit(suit: int, table: Table, out: Numbers, at: int) -> None:
     """Write a plain suit: how many cards there are, whether one's highest is the best that is left, tens and aces."""
-    mine, unseen = (table.hand >> (13 * suit)) & RANKS, (table.unseen >> (13 * suit)) & RANKS
+    mine, unseen = tricks.ranks_of(table.hand, suit), tricks.ranks_of(table.unseen, suit)
     out[at], out[at + 1] = count_bits(mine) / FEW, count_bits(unseen) / MANY
     out[at + 2] = int(mine > unseen)
     out[at + 3], out[at + 4] = (mine >> TEN) & 1, (unseen >> TEN) & 1
@@ -255,8 +252,7 @@ def describe_card(
     out[at + 7], out[at + 8] = above / FEW, below / FEW
     out[at + 9], out[at + 10] = own_above / FEW, own_below / FEW
     out[at + 11], out[at + 12] = int(above == 0), int(below == 0)
-    lowest = trumps and card != JOKER and (gone | mine) & ((1 << card) - 1) & ~(1 << JOKER) == 0
-    if lowest:
+    if trumps and card != JOKER and (gone | mine) & ((1 << card) - 1) & ~(1 << JOKER) == 0:
         out[at + 13], out[at + 14] = 1.0, none_out(options, below)
     by = Table(table.hand, table.gone, table.unseen, table.in_trick, trump, table.led, table.best, table.mine)
     weighed = weigh_card(options, observation, card, by, SHARP)
@@ -282,7 +278,7 @@ def describe_card(
     bosses, rest = 0, table.hand & ~(1 << card)
     for plain in range(SUITS):
         if plain != trump:
-            bosses += int((rest >> (13 * plain)) & RANKS > (table.unseen >> (13 * plain)) & RANKS)
+            bosses += int(tricks.ranks_of(rest, plain) > tricks.ranks_of(table.unseen, plain))
     left = rest & tricks.suit_set(trump, trump)
     out[at + 36], out[at + 37] = bosses / FEW, count_bits(left) / FEW
 
@@ -304,7 +300,6 @@ def describe_bid(
             second = max(second, worth_as_trump(options, table.hand, suit))
     out[at] = second / FEW
     out[at + 1] = int(book_bid(options, observation, mask, table.hand, SHARP) == action)
-    taken = options.dealer_can_take and observation.dealer[0] == 0
     if action == PASS:
         out[at + 2] = 1.0
         return
@@ -312,9 +307,7 @@ def describe_bid(
     over = worth - needed_for(value, SHARP)
     out[at + 3], out[at + 4] = value / FEW, (worth - value) / FEW
     out[at + 5], out[at + 6] = over / FEW, int(value == top_bid(options))
-    out[at + 7] = int(
-        taken and value < top_bid(options) and not (options.teams == Teams.PARTNERS and observation.dealer[2] != 0)
-    )
+    out[at + 7] = int(value < top_bid(options) and may_be_taken(options, observation))
     out[at + 8] = int(value == observation.high_bid)
     out[at + 9] = int(partner_holds(options, observation))
     out[at + 10] = int(value >= lacked(options, observation, 0))

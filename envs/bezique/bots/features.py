@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ...core.compile.kernel import kernel
 from ...core.rules.cards import count_bits
+from ...core.rules.feature_rows import Numbers, start_row
 from .. import groups
 from ..bot import PLANNER, SHARP, fought_for, keeping, table_worth, winning_gain
 from ..groups import JACK_OF_DIAMONDS, QUEEN_OF_SPADES
@@ -20,12 +21,9 @@ from ..observation import Observation
 from ..pack import beats, drawing
 from ..state import (
     ALL_TYPES,
-    BEZIQUE,
     BRISQUES,
     DECLARE_SEVEN,
-    DOUBLE_BEZIQUE,
     DRAWING,
-    FOUR,
     HAND,
     MARRIAGE,
     NO_DECLARATION,
@@ -33,27 +31,25 @@ from ..state import (
     NUM_KINDS,
     NUM_TYPES,
     RANKS,
-    SEQUENCE,
     SEVEN,
     SUITS,
     Options,
 )
 from .prospects import (
     NOTHING,
+    USES,
     Prospects,
     Reading,
     beaters_of,
     chance_to_draw,
-    fitting,
     mean_gain,
     read,
-    weigh,
+    scored_bits,
+    use_of,
     weigh_all,
-    weigh_double,
+    weigh_uses,
 )
 
-USES = 5
-"""Marriages, single and double beziques, fours, sequences."""
 OF_TABLE, OF_CARD, OF_DECLARATION = 46, 60, 14
 CARD = OF_TABLE
 DECLARATION = CARD + OF_CARD
@@ -62,7 +58,6 @@ FEATURES = DECLARATION + OF_DECLARATION
 six are not used, or of a declaration."""
 FEW, POINTS = 4.0, 50.0
 """What counts and points are divided by: a network learns best from numbers near 1."""
-Numbers = npt.NDArray[np.float32]
 
 
 @kernel
@@ -88,12 +83,10 @@ def action_features(options: Options, observation: Observation, mask: npt.NDArra
     for action in range(mask.shape[0]):
         if mask[action] == 0:
             continue
-        row = out[action]
-        for number in range(row.shape[0]):
-            row[number] = out[first, number] if first >= 0 and number < CARD else 0.0
+        row = start_row(out, action, first, CARD)
         if first < 0:
             first = action
-            describe_table(options, observation, reading, left, row)
+            describe_table(observation, reading, left, row)
             describe_hopes(reading, known, gain, theirs, ready, threat, row)
             row[43], row[44], row[45] = prize / POINTS, early, mean_gain(trusted, prospects) / POINTS
         if action < NUM_CARDS:
@@ -103,7 +96,7 @@ def action_features(options: Options, observation: Observation, mask: npt.NDArra
                 describe_card(reading, index, worth, left, row)
                 weigh_by_bots(options, trusted, prospects, index, early, prize, row)
         else:
-            describe_declaration(options, observation, action, reading, best, total, left, row)
+            describe_declaration(options, action, reading, best, total, left, row)
 
 
 @kernel
@@ -116,43 +109,13 @@ def entry_of(reading: Reading, kind: int, slot: int) -> int:
 
 
 @kernel
-def use_of(action: int) -> int:
-    """The column of a declaration's use."""
-    if action >= SEQUENCE:
-        return 4
-    return 3 if action >= FOUR else action - BEZIQUE + 1 if action >= BEZIQUE else 0
-
-
-@kernel
-def weigh_uses(options: Options, reading: Reading, worth: npt.NDArray[Any], gain: npt.NDArray[Any]) -> float:
-    """As `weigh_all`, use by use: write to `worth` [USES, 64] and `gain` [USES, 32]; return the best declaration that
-    is complete."""
-    ready, use, first, second = 0.0, 0, 0, 0
-    for action in range(MARRIAGE, NO_DECLARATION):
-        if groups.kind_of(action) != use:
-            use = groups.kind_of(action)
-            first, second = fitting(options, reading, use)
-        row = use_of(action)
-        if action == DOUBLE_BEZIQUE:
-            points = weigh_double(options, reading, worth[row], gain[row], first, second)
-        else:
-            value = groups.points(options, reading.trump, action)
-            points = weigh(reading, worth[row], gain[row], first, second, action, value)
-        ready = max(ready, points)
-    return ready
-
-
-@kernel
 def their_reading(observation: Observation, reading: Reading) -> Reading:
     """What I know of the opponent's cards, as if these were mine."""
     mine, held = np.empty(HAND, np.int64), 0
     for kind in range(NUM_TYPES):
         for slot in range(2):
-            bits = 0
-            for column in range(NUM_KINDS):
-                bits |= int(np.int64(observation.opponent_scored[kind, slot, column])) << column
             if observation.opponent_laid[kind, slot] and held < HAND:
-                mine[held] = kind | slot << 5 | bits << 6
+                mine[held] = kind | slot << 5 | scored_bits(observation.opponent_scored, kind, slot) << 6
                 held += 1
         for slot in range(int(np.int64(observation.opponent_hand[kind]))):
             if held < HAND:
@@ -165,7 +128,7 @@ def their_reading(observation: Observation, reading: Reading) -> Reading:
 
 
 @kernel
-def describe_table(options: Options, observation: Observation, reading: Reading, left: int, out: Numbers) -> None:
+def describe_table(observation: Observation, reading: Reading, left: int, out: Numbers) -> None:
     """Write what all actions at a decision share of the table as a whole."""
     trump, led, top = reading.trump, reading.led, reading.top
     declaring = int(np.int64(observation.declaring))
@@ -246,10 +209,11 @@ def describe_card(reading: Reading, index: int, worth: npt.NDArray[Any], left: i
     out[at + 25], out[at + 26] = total / POINTS, total * left / (POINTS * DRAWING)
     for column in range(NUM_KINDS):
         out[at + 27 + column] = scored >> column & 1
-    copies, cheaper, suit_length, beaten, higher = 0, 0, 0, 0, 0
+    copies, cheaper, suit_length, beaten, higher, held = 0, 0, 0, 0, 0, 0
     for other in range(reading.held):
         its = int(reading.mine[other]) & 31
         copies += int(its == kind)
+        held |= 1 << its
         suit_length += int(its >> 3 == kind >> 3)
         beaten += int(led != NOTHING and beats(trump, 2 * led, 2 * its))
         higher += int(its >> 3 == kind >> 3 and its > kind)
@@ -261,9 +225,6 @@ def describe_card(reading: Reading, index: int, worth: npt.NDArray[Any], left: i
     out[at + 41] = int(unseen == 0 and reading.theirs & beaters == 0)
     out[at + 42] = chance_to_draw(reading, kind)
     partner = 1 << (kind ^ 1) if rank in (4, 5) else 0  # the king for a queen, and the other way round
-    held = 0
-    for other in range(reading.held):
-        held |= 1 << (int(reading.mine[other]) & 31)
     out[at + 43] = int(held & partner != 0)
     out[at + 44] = count_bits(held & ALL_TYPES & (groups.FOUR_TYPES << rank)) / FEW
     out[at + 45] = count_bits(held & (0xF8 << 8 * (kind >> 3))) / 5.0
@@ -290,14 +251,7 @@ def weigh_by_bots(
 
 @kernel
 def describe_declaration(
-    options: Options,
-    observation: Observation,
-    action: int,
-    reading: Reading,
-    best: int,
-    total: int,
-    left: int,
-    out: Numbers,
+    options: Options, action: int, reading: Reading, best: int, total: int, left: int, out: Numbers
 ) -> None:
     """Write the numbers of a declaration; `best` and `total` are points of all that may be declared now."""
     at = DECLARATION

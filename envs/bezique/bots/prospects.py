@@ -18,10 +18,12 @@ from ..observation import Observation
 from ..pack import copies_of, drawing
 from ..state import (
     ALL_TYPES,
+    BEZIQUE,
     BRISQUE_POINTS,
     BRISQUES,
     DOUBLE_BEZIQUE,
     DOUBLE_BEZIQUE_POINTS,
+    FOUR,
     HAND,
     IN_BEZIQUE,
     IN_SEVEN,
@@ -30,6 +32,7 @@ from ..state import (
     NUM_CARDS,
     NUM_KINDS,
     NUM_TYPES,
+    SEQUENCE,
     SEVEN_POINTS,
     Options,
     SevenRule,
@@ -38,6 +41,8 @@ from ..state import (
 
 NOTHING = -1
 """The type of a card that is not there."""
+USES = 5
+"""Ways in which cards are declared, but for sevens (`use_of`)."""
 _AT_LEAST = 0.5  # the chance to get an open card that is next to be drawn
 
 
@@ -89,7 +94,7 @@ def read(options: Options, observation: Observation, likely: float) -> Reading:
     for kind in range(NUM_TYPES):
         for slot in range(2):
             if observation.hand[kind, slot]:
-                mine[held] = kind | slot << 5 | scored_bits(observation, kind, slot) << 6
+                mine[held] = kind | slot << 5 | scored_bits(observation.scored, kind, slot) << 6
                 held += 1
         its = int(
             np.int64(
@@ -148,11 +153,11 @@ def is_fresh_seven_led(observation: Observation) -> bool:
 
 
 @kernel
-def scored_bits(observation: Observation, kind: int, slot: int) -> int:
-    """The kinds in which a card of mine has scored, as bits."""
+def scored_bits(scored: npt.NDArray[np.uint8], kind: int, slot: int) -> int:
+    """The kinds in which a card has scored, as bits, by either side's field of an observation."""
     bits = 0
     for column in range(NUM_KINDS):
-        bits |= int(np.int64(observation.scored[kind, slot, column])) << column
+        bits |= int(np.int64(scored[kind, slot, column])) << column
     return bits
 
 
@@ -192,24 +197,44 @@ def weigh_all(options: Options, reading: Reading, trick: int) -> Prospects:
     """Weigh every declaration within reach: its points times the chance to complete it. A card of it that I hold once
     is worth as much as would be lost without it; a card that is missing would gain as much as is lost for want of
     it."""
-    worth, gain = np.zeros(NUM_CARDS), np.zeros(NUM_TYPES)
+    worth, gain = np.zeros((1, NUM_CARDS)), np.zeros((1, NUM_TYPES))
+    ready = weigh_uses(options, reading, worth, gain)
+    if options.seven_rule == SevenRule.BOTH:
+        ready = max(ready, weigh_sevens(reading, worth[0], gain[0]))
+    left = drawing(options) - trick
+    scale = 1.0 - 0.5**left if left > 0 else 0.0
+    worth *= scale
+    gain *= scale
+    return Prospects(worth[0], gain[0], ready * scale)
+
+
+@kernel
+def use_of(action: int) -> int:
+    """Which use of cards a declaration is: 0 marriages, then single and double beziques, fours, sequences."""
+    if action >= SEQUENCE:
+        return 4
+    return 3 if action >= FOUR else action - BEZIQUE + 1 if action >= BEZIQUE else 0
+
+
+@kernel
+def weigh_uses(
+    options: Options, reading: Reading, worth: npt.NDArray[np.float64], gain: npt.NDArray[np.float64]
+) -> float:
+    """Add every declaration within reach to `worth` [U, 64] and `gain` [U, 32], each use in its row where U is USES,
+    all in one where it is 1; return the points of the best that is complete."""
     use, first, second, ready = 0, 0, 0, 0.0
     for action in range(MARRIAGE, NO_DECLARATION):
         if groups.kind_of(action) != use:
             use = groups.kind_of(action)
             first, second = fitting(options, reading, use)
+        row = min(use_of(action), worth.shape[0] - 1)
         if action == DOUBLE_BEZIQUE:
-            points = weigh_double(options, reading, worth, gain, first, second)
+            points = weigh_double(options, reading, worth[row], gain[row], first, second)
         else:
-            points = weigh(reading, worth, gain, first, second, action, groups.points(options, reading.trump, action))
+            value = groups.points(options, reading.trump, action)
+            points = weigh(reading, worth[row], gain[row], first, second, action, value)
         ready = max(ready, points)
-    if options.seven_rule == SevenRule.BOTH:
-        ready = max(ready, weigh_sevens(reading, worth, gain))
-    left = drawing(options) - trick
-    scale = 1.0 - 0.5**left if left > 0 else 0.0
-    worth *= scale
-    gain *= scale
-    return Prospects(worth, gain, ready * scale)
+    return ready
 
 
 @kernel

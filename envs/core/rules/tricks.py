@@ -60,15 +60,20 @@ def strength(card: int, joker: int) -> int:
 
 
 @kernel
+def ranks_of(cards: int, which: int) -> int:
+    """Return the ranks that a set of cards has in a suit, as the lowest thirteen bits."""
+    return (cards >> (13 * which)) & _SUIT
+
+
+@kernel
 def longest_suit(hand: int, unseen: int, taken: int) -> int:
     """Return the suit of most cards in `hand`, by number and then by rank, that is not one of the suits `taken` (bits),
     or -1; of suits that are equal there that of the most and highest cards in `unseen`. So it does not matter what the
     suits are called."""
     longest, most = -1, -1
     for which in range(NO_TRUMP):
-        suited = suit_set(which, NO_TRUMP)
-        mine, others = (hand & suited) >> (13 * which), (unseen & suited) >> (13 * which)
-        length = (count_bits(mine) << 26) | (mine << 13) | others
+        mine = ranks_of(hand, which)
+        length = (count_bits(mine) << 26) | (mine << 13) | ranks_of(unseen, which)
         if (taken >> which) & 1 == 0 and length > most:
             longest, most = which, length
     return longest

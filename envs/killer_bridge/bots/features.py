@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from ...core.compile.kernel import kernel
 from ...core.rules import cards, tricks
+from ...core.rules.feature_rows import Numbers, start_row
 from ...core.rules.tricks import JOKERS_HIGH
 from ..observation import Observation, card_shown
 from ..scoring import bid_value, hand_points
@@ -32,7 +33,6 @@ SPENT, RISEN = 0.75, 0.6
 how much of a card's lowness one lower card that is out takes away. The network corrects them."""
 HELD, FEW = 13.0, 4.0
 """What counts of many cards and of few are divided by: a network learns best from numbers near 1."""
-Numbers = npt.NDArray[np.float32]
 
 
 @kernel
@@ -47,9 +47,7 @@ def action_features(options: Options, observation: Observation, mask: npt.NDArra
     for action in range(mask.shape[0]):
         if mask[action] == 0:
             continue
-        row = out[action]
-        for number in range(row.shape[0]):
-            row[number] = out[first, number] if first >= 0 and number < CARD else 0.0
+        row = start_row(out, action, first, CARD)
         if first < 0:
             first = action
             describe_table(options, observation, table, row)

@@ -16,7 +16,7 @@ from ..schedule import size_of_hand
 from ..scoring import ULTIMATE_POINTS, hand_points
 from ..state import BOARD, PACK_SIZE, PLAY, RAINBOW, Options, num_hands
 from .reading import MARGIN, Table, seen_table
-from .weighing import chance, expectation, near, weigh, wins_now
+from .weighing import chance, expectation, near, weigh, wins_now, worth_of_hand
 
 AROUND = 64
 """Scores farther than this from 37 are only distinguished by how far."""
@@ -168,11 +168,7 @@ def steered_card(
 ) -> int:
     """The card after which 37 is likeliest met; -1 where that is no likelier than `least`."""
     size, won, bid = int(observation.hand_size), int(observation.won[0]), bid_of(observation)
-    total = 0.0
-    for card in range(PACK_SIZE):
-        if (table.hand >> card) & 1 != 0:
-            total += chance(card, table, False)
-    score = score_of(observation, 0)
+    total, score = worth_of_hand(table), score_of(observation, 0)
     chosen, best = -1, least
     for card in range(PACK_SIZE):
         if mask[PLAY + card] == 0:
