@@ -19,7 +19,17 @@ from ..base.action_probabilities import Probabilities
 from ..base.rule_based import BotAgent, KernelAgent
 from .inference import FeatureRows, Rated, act, chances, logits_rows, net_of, own_room, rated_kernels
 from .policy_file import PolicyFileError, game_of_policy, observation_bound, player_of, read_policy
-from .policy_kinds import Arrays, MixturePlayer, NetworkPlayer, OwnPlayer, PlansPlayer, Player, Residual, TablePlayer
+from .policy_kinds import (
+    Arrays,
+    MixturePlayer,
+    NetworkPlayer,
+    OwnPlayer,
+    PlansPlayer,
+    Player,
+    Residual,
+    TablePlayer,
+    features_of,
+)
 
 if TYPE_CHECKING:
     from .own_policy import OwnPolicyAgent
@@ -189,11 +199,6 @@ def play_of(player: Player, arrays: Arrays, game: Game) -> Play:
     margin = math.inf if player.margin is None else player.margin
     kernel = corrected(game.bots[player.bot], features)
     return Play(kernel, "both", lambda: Corrected(game.options, own_room(net), margin))
-
-
-def features_of(player: Player, game: Game) -> ActionFeatures | None:
-    """Return the features that a player's network reads in place of the observation, if it does."""
-    return game.type.action_features if isinstance(player, NetworkPlayer | Residual) and player.features else None
 
 
 def inputs_bound(game: Game, features: ActionFeatures | None, advised: bool) -> npt.NDArray[np.float64]:

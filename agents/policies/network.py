@@ -9,7 +9,7 @@ may round differently), and each row draws its action by its own key.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +24,6 @@ from backalley.console.errors import InvalidValue
 from ..base.action_probabilities import Probabilities
 from ..base.agent import DirectAgent
 from .inference import chances_of_rows, drawn_rows, scale_of
-from .policy_kinds import network_size
 
 LOG_ZERO = -1e9
 """Logit of an illegal action: its probability is exactly 0, and `0 * LOG_ZERO` is 0 where minus infinity would give
@@ -66,7 +65,6 @@ class PolicyNetwork(nn.Module):
         self.head = nn.Linear(width, num_actions + 1)
         """The last output is the value: one matrix product instead of two."""
         self.width, self.layers, self.num_actions, self.precision = width, layers, num_actions, precision
-        self._frozen: list[tuple[torch.Tensor, torch.Tensor]] | None = None
 
     def initialise(self, generator: torch.Generator) -> None:
         """PPO's usual initialisation: orthogonal weights (gain sqrt 2 for the trunk, 1 for the value, 0.01 for the
@@ -91,16 +89,9 @@ class PolicyNetwork(nn.Module):
             (weight.to(self._kind), layer.bias.to(self._kind)) for weight, layer in zip(weights, layers, strict=True)
         ]
 
-    def freeze(self, on: bool = True) -> PolicyNetwork:
-        """While frozen, play by the present weights: they are scaled and rounded once, not at every pass. Return the
-        network."""
-        with torch.no_grad():
-            self._frozen = self.matrices() if on else None
-        return self
-
     def forward(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits and values of observations of any number type."""
-        *trunk, head = self.matrices() if self._frozen is None else self._frozen
+        *trunk, head = self.matrices()
         x = observation.to(self._kind)
         for weight, bias in trunk:
             x = F.relu(F.linear(x, weight, bias))
@@ -111,17 +102,6 @@ class PolicyNetwork(nn.Module):
 def weights_of(network: nn.Module) -> dict[str, npt.NDArray[Any]]:
     """Return the network's arrays by name, as copies on the processor."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
-
-
-def network_of(
-    weights: Mapping[str, npt.NDArray[np.float32]], metadata: Mapping[str, Any], bound: npt.NDArray[np.float64]
-) -> PolicyNetwork:
-    """Return the network of a policy's weights and JSON (`policy_file.read_policy`); `bound` as in PolicyNetwork."""
-    width, layers = network_size(weights)
-    network = PolicyNetwork(bound, metadata["actions"], width=width, layers=layers)
-    tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
-    network.load_state_dict(tensors | {"scale": network.scale})
-    return network
 
 
 def masked(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -148,26 +128,18 @@ def one_thread() -> Iterator[None]:
 
 
 class NetworkAgent(DirectAgent):
-    """Plays by a network: each action with its probability, or the most likely one if `greedy`.
+    """Plays by a network: each action with its probability, or the most likely one if `greedy`."""
 
-    `block=0` sends all rows through at once: faster for few rows, but the rounding may then depend on their number.
-    """
-
-    def __init__(self, network: nn.Module, name: str, *, greedy: bool = False, block: int = BLOCK) -> None:
-        self.network, self.name, self.greedy, self.block = network, name, greedy, block
+    def __init__(self, network: nn.Module, name: str, *, greedy: bool = False) -> None:
+        self.network, self.name, self.greedy = network, name, greedy
 
     def log_probabilities(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
         """Return the log-probability of every action for each row [n, A]; about -1e9 for illegal ones. Rows do not
         affect each other."""
-        if not self.block or not len(mask):
-            return self._pass(observation, mask)
-        short = -len(mask) % self.block
+        short = -len(mask) % BLOCK if len(mask) else BLOCK
         shown = np.concatenate([observation, np.zeros((short, observation.shape[1]), observation.dtype)])
         legal = np.concatenate([mask, np.ones((short, mask.shape[1]), np.int8)])
-        parts = [
-            self._pass(shown[low : low + self.block], legal[low : low + self.block])
-            for low in range(0, len(legal), self.block)
-        ]
+        parts = [self._pass(shown[low : low + BLOCK], legal[low : low + BLOCK]) for low in range(0, len(legal), BLOCK)]
         return np.concatenate(parts)[: len(mask)]
 
     def _pass(self, observation: npt.NDArray[Any], mask: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:

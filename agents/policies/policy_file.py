@@ -28,6 +28,7 @@ from backalley.envs.core.game.game import Game, GameType
 from backalley.envs.core.rules.options import OptionError
 
 from . import policy_kinds
+from .inference import FeatureRows
 from .policy_kinds import Arrays, Player
 
 FORMAT = 4
@@ -72,10 +73,12 @@ def save_policy(
 ) -> None:
     """Write a policy, wholly or not at all; its arrays are rounded to half precision.
 
-    `player` says how `arrays` are played (`policy_kinds.py`); only the arrays it needs are written. `made` says how it
-    was made, in whatever JSON can hold. Raises OSError, and PolicyFileError for numbers that half precision cannot
-    hold.
+    `player` says how `arrays` are played (`policy_kinds.py`); only the arrays it needs are written, with the means of
+    the features that it rates actions by. `made` says how it was made, in whatever JSON can hold. Raises OSError, and
+    PolicyFileError for numbers that half precision cannot hold.
     """
+    features = policy_kinds.features_of(player, game)
+    arrays = {**arrays, "features": FeatureRows(game, features).means()} if features else arrays
     packed = save_tensors({name: _half(name, arrays[name]) for name in player.shapes(game)})
     metadata: dict[str, Any] = {
         "format": FORMAT,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from backalley.console.errors import InvalidType, InvalidValue
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import ActionFeatures
 from backalley.envs.core.rules import options as option_rules
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -247,6 +248,11 @@ def rated_shapes(game: Game, width: int, layers: int) -> dict[str, tuple[int, ..
     if features is None:
         raise InvalidValue(f"It rates actions by their features, and {game.name} has none.")
     return network_shapes(features.number, 1, width, layers) | {"features": (features.number,)}
+
+
+def features_of(player: Player, game: Game) -> ActionFeatures | None:
+    """Return the features that a player's network reads in place of the observation, if it does."""
+    return game.type.action_features if isinstance(player, NetworkPlayer | Residual) and player.features else None
 
 
 def network_player(weights: Arrays, *, greedy: bool, features: bool = False) -> NetworkPlayer:

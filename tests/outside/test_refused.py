@@ -188,7 +188,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
             "rollouts.base=self --set rollouts.learned=residual --set rollouts.held_out=8 --set rollouts.temperature=0",
             "but without a bot",
         ),
-        ("rollouts.features=true", "rollouts.features is true, and kuhn declares no features of actions"),
+        ("network.features=true", "network.features is true, and kuhn declares no features of actions"),
         ("rollouts.frozen=0.1", "rollouts.against names nobody"),
     ],
     "train poker_duel --set": [("plans.best_bot=0.9 --set plans.past=0.2", "must not sum to more than 1")],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 
 import backalley
 from backalley.agents.base.rule_based import RandomAgent
@@ -21,8 +22,10 @@ from backalley.benchmarks.matches.sample import seatings
 from backalley.envs.core.api.vector import BatchEnv
 from backalley.envs.core.game.kernels import ActionFeatures, kernel
 from backalley.examples import kuhn
-from backalley.training.config.config import ConfigError
+from backalley.training.config.config import ConfigError, load
 from backalley.training.rollouts.fitting import centred
+from backalley.training.run.loop import kind
+from tests.training.test_ppo import CLIP, ENTROPY, VALUE, by_torch
 from tests.training.test_rollouts import PASS, phase
 
 CARDS = 3
@@ -38,15 +41,32 @@ def write(options: Any, observation: Any, mask: npt.NDArray[np.int8], out: npt.N
 
 
 GAME = dataclasses.replace(kuhn.GAME, action_features=ActionFeatures(write, 2 * CARDS)).bind()
-BY_FEATURES = {"rollouts__features": True, "rollouts__symmetry": False}
+BY_FEATURES = {"network__features": True, "rollouts__symmetry": False}
 NOTHING = {**BY_FEATURES, "rollouts__base": "self", "rollouts__learned": "advantages", "rollouts__second": 0.0}
 
 
-@pytest.fixture(scope="module", params=["residual", "greedy", "drawn"])
+LEARNERS = {
+    "ppo": {"ppo.tables": 128, "ppo.batch_size": 512, "league.share": 0.5},
+    "mmd": {"mmd.tables": 512, "mmd.batch_size": 512},
+}
+
+
+def learner(name: str, place: Path) -> Any:
+    """The phase of this name, just begun."""
+    settings = {**LEARNERS[name], "network.features": True, "network.width": 32, "network.precision": "float32"}
+    made = kind(name)(GAME, load(GAME, overrides=settings), seed=0, folder=place)
+    made.begin()
+    return made
+
+
+@pytest.fixture(scope="module", params=["residual", "greedy", "drawn", *LEARNERS])
 def policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> PolicyAgent:
-    place = tmp_path_factory.mktemp("features")
-    drawn = {"rollouts__temperature": 0.3, "rollouts__plays_at": 0.3} if request.param == "drawn" else {}
-    made = phase(place, GAME, **(BY_FEATURES if request.param == "residual" else {**NOTHING, **drawn}))
+    place, name = tmp_path_factory.mktemp("features"), request.param
+    if name in LEARNERS:
+        made = learner(name, place)
+    else:
+        drawn = {"rollouts__temperature": 0.3, "rollouts__plays_at": 0.3} if name == "drawn" else {}
+        made = phase(place, GAME, **(BY_FEATURES if name == "residual" else {**NOTHING, **drawn}))
     for _ in range(30):
         made.step()
     made.margin = 0.05
@@ -97,7 +117,7 @@ def test_other_features_are_refused(policy: PolicyAgent) -> None:
 
 
 def test_settings_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"rollouts.features is true, and kuhn declares no features of actions"):
+    with pytest.raises(ConfigError, match=r"network.features is true, and kuhn declares no features of actions"):
         phase(tmp_path, kuhn.GAME.bind(), **BY_FEATURES).check(kuhn.GAME.bind(), phase(tmp_path, **BY_FEATURES).config)
 
 
@@ -121,6 +141,28 @@ def test_only_differences_within_a_decision_are_learned() -> None:
         step[row, 0] = 1e-2
         slope = (loss(outputs + step)[0] - loss(outputs - step)[0]) / 2e-2
         assert gradient[row].tolist() == pytest.approx([slope, 0], abs=1e-3)
+
+
+def test_ppo_by_features_has_the_gradient_of_its_loss(tmp_path: Path) -> None:
+    made = learner("ppo", tmp_path)
+    made.step()
+    rollout, random, numbers = made.model.rollout, np.random.default_rng(2), np.arange(200)
+    rows, gains = rollout.kept[numbers], random.normal(size=200).astype(np.float32)
+    rollout.log_probs.reshape(-1)[rows] += random.normal(0, 0.3, 200)  # some far enough away to be clipped
+    inputs, loss = rollout.part(numbers, gains, (CLIP, ENTROPY, VALUE), made.model.rated)
+    with torch.no_grad():
+        rates, values = made.model.network(inputs)
+    outputs = torch.cat([rates, values[:, None]], 1).numpy().copy()
+    legal = torch.from_numpy(rollout.action_masks.reshape(-1, 2)[rows])
+    rates.requires_grad_(True)
+    given = rollout.actions, rollout.log_probs
+    returns = torch.from_numpy(rollout.returns[numbers])
+    samples = [legal, *(torch.from_numpy(one.reshape(-1)[rows]) for one in given), torch.from_numpy(gains), returns]
+    by_torch("ppo", (torch.zeros(legal.shape).masked_scatter(legal, rates), returns), samples).backward()
+    assert loss(outputs)[0] == len(numbers)
+    np.testing.assert_allclose(outputs[:, 0] / len(numbers), rates.grad.numpy()[:, 0], rtol=1e-4, atol=1e-7)
+    assert np.abs(outputs[:, 0]).max() > 0.01
+    assert not outputs[:, 1].any()
 
 
 DECLARED = [

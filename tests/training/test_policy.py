@@ -22,7 +22,7 @@ from backalley.agents.base.rule_based import BotAgent, RandomAgent
 from backalley.agents.match import Match
 from backalley.agents.policies import inference
 from backalley.agents.policies.learned import PolicyAgent, load_policy
-from backalley.agents.policies.network import NetworkAgent, PolicyNetwork, network_of, weights_of
+from backalley.agents.policies.network import NetworkAgent, PolicyNetwork, weights_of
 from backalley.agents.policies.policy_file import (
     JSON_FILE,
     WEIGHTS_FILE,
@@ -69,13 +69,19 @@ def views(seed: int, count: int = 200) -> tuple[BatchEnv, npt.NDArray[np.uint64]
     return tables, np.random.default_rng(seed).integers(0, 2**64, count, np.uint64)
 
 
+def network_again(loaded: Any) -> PolicyNetwork:
+    made = network()
+    made.load_state_dict({name: torch.from_numpy(array) for name, array in loaded.items()} | {"scale": made.scale})
+    return made
+
+
 def test_a_policy_comes_back_as_it_was(folder: Path) -> None:
     loaded, metadata = read_policy(folder, GAME)
     for name, array in weights_of(network()).items():
         if name != "scale":
             assert loaded[name].dtype == np.float32
             np.testing.assert_array_equal(loaded[name], array.astype(np.float16), err_msg=name)
-    again = network_of(loaded, metadata, observation_bound(GAME))
+    again = network_again(loaded)
     for name, tensor in network().state_dict().items():
         torch.testing.assert_close(again.state_dict()[name], tensor, atol=1e-6, rtol=1e-3)
     assert (metadata["game"], metadata["version"], metadata["options"]) == ("kuhn", 0, {"first": 0})
@@ -130,7 +136,7 @@ def test_it_computes_what_torch_computes_and_the_same_alone_in_any_batch(folder:
     tables, _ = views(7)
     shown = tables.time_step.observation
     logits = agent.logits(shown)
-    expected = network_of(*read_policy(folder, GAME), observation_bound(GAME))(torch.from_numpy(shown.copy()))[0]
+    expected = network_again(read_policy(folder, GAME)[0])(torch.from_numpy(shown.copy()))[0]
     np.testing.assert_allclose(logits, expected.detach().numpy(), rtol=1e-4, atol=1e-4)
     for k in range(0, 200, 9):
         assert agent.logits(shown[k : k + 1]).tobytes() == logits[k].tobytes()

@@ -181,7 +181,7 @@ def test_bytes_stay_bytes() -> None:
     buffer = model.rollout
     assert buffer.observations.dtype == GAME.observation_base == np.uint8
     assert buffer.action_masks.nbytes == STEPS * TABLES * GAME.num_actions
-    inputs, _ = buffer.part(np.arange(32), buffer.advantages[:32], (0.2, 0.0, 0.5))
+    inputs, _ = buffer.part(np.arange(32), buffer.advantages[:32], (0.2, 0.0, 0.5), None)
     assert inputs.dtype == torch.uint8
 
 

@@ -17,6 +17,7 @@ from backalley.training.rollouts import window
 from backalley.training.run.loop import kind
 from backalley.training.shared.phase import Phase
 from tests.common.tiny_runs import GAME, TINY
+from tests.training.test_features import GAME as FEATURES
 from tests.training.test_plans import TINY as PLANS
 from tests.training.test_rollouts import TINY as ROLLOUTS
 from tests.training.test_rounds import SMALL, fixed
@@ -32,7 +33,9 @@ PHASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "ppo for games": ("ppo", GAME, {**PPO, "run.objective": "games"}),
     "ppo with suits renamed": ("ppo", game_of("pitch", mode="hand"), PPO),
     "ppo with suits as they are": ("ppo", game_of("pitch", mode="hand"), {**PPO, "ppo.symmetry": False}),
+    "ppo by features": ("ppo", FEATURES, {**PPO, "network.features": True}),
     "mmd": ("mmd", GAME, MMD),
+    "mmd by features": ("mmd", FEATURES, {**MMD, "network.features": True}),
     "rollouts": ("rollouts", GAME, ROLLOUTS),
     "rollouts for games": ("rollouts", GAME, {**ROLLOUTS, "run.objective": "games"}),
     "rollouts of partners": ("rollouts", game_of("pitch"), ROLLOUTS),

@@ -92,7 +92,8 @@ def test_the_critic_is_asked_in_the_names_that_each_seat_has() -> None:
             return np.arange(len(shown), dtype=np.float32)
 
     model.iterate()
-    last = model.rollout.last_values(Critic(weights_of(model.network), model.pool))
+    weights = weights_of(model.network)
+    last = model.rollout.last_values(Critic(env.game, None, weights, weights, model.pool))
     rows, seats = np.nonzero(np.ones((TABLES, env.num_seats)))
     np.testing.assert_array_equal(last[rows, seats], np.arange(len(rows)))
     np.testing.assert_array_equal(

@@ -118,9 +118,6 @@ class Rollouts(NamedTuple):
         float, option("the policy's weights are an average over about the last 1 / (averaging + 1) of the run", low=0)
     ]
     symmetry: Annotated[bool, option("permute equivalent suits at random, for each target and use")]
-    features: Annotated[
-        bool, option("the network rates each action by the features that the game declares, not by the observation")
-    ]
     base: Annotated[
         Base, option("the policy that is improved and plays the rollouts: bot (the best), another bot's name, or self")
     ]
@@ -146,6 +143,9 @@ class Network(NamedTuple):
     layers: Annotated[int, option("layers of the trunk", low=1, high=64)]
     precision: Annotated[
         Precision, option("what matrices are multiplied in; auto takes bfloat16 where the processor has it")
+    ]
+    features: Annotated[
+        bool, option("it rates each action by the features that the game declares, and does not read the observation")
     ]
 
 

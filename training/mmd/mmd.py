@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from backalley.agents.policies.inference import FeatureRows
+from backalley.agents.policies.learned import inputs_bound
 from backalley.agents.policies.network import masked, one_thread, weights_of
 from backalley.agents.policies.policy_file import observation_bound, save_policy
 from backalley.agents.policies.policy_kinds import network_player
@@ -31,7 +33,7 @@ from backalley.envs.core.game.game import Game
 from ..config.config import Config, MMDSettings, Objective
 from ..ppo.kernels import seat_advantages
 from ..shared.checkpoint import Arrays
-from ..shared.learner import Learner, ThreadPool
+from ..shared.learner import Learner, ThreadPool, under
 from ..shared.phase import Phase, training_game
 
 
@@ -56,26 +58,28 @@ class MMD(Phase):
     """Magnetic mirror descent in memory."""
 
     kind, algorithm = "mmd", "magnetic mirror descent, every seat learning, averaged weights"
+    reads_features = True
 
     def __init__(self, game: Game, config: Config, **loop: Any) -> None:
         """Like any `Phase`; it plays and learns on one thread. Raises ConfigError where the training tables have
         another observation layout."""
         super().__init__(game, config, **loop)
         self.settings: MMDSettings = config.mmd
-        self.batch = training_game(game, config).make_vec(self.settings.tables, seed=0, autoreset=False)
+        plays, features = training_game(game, config), self.action_features(game, config)
+        self.batch = plays.make_vec(self.settings.tables, seed=0, autoreset=False)
         self.entropy = self.seeds().generate_state(2).tolist()
-        self.learner = Learner(
-            observation_bound(game),
-            game.num_actions,
-            width=config.network.width,
-            layers=config.network.layers,
-            seed=self.entropy[0],
-            learning_rate=self.settings.learning_rate,
-            averaging=self.settings.averaging,
-            pool=ThreadPool(1),
-            eps=1e-5,
-        )
+        learner: dict[str, Any] = {
+            "width": config.network.width, "layers": config.network.layers, "seed": self.entropy[0],
+            "learning_rate": self.settings.learning_rate, "averaging": self.settings.averaging, "pool": ThreadPool(1),
+            "eps": 1e-5,
+        }  # fmt: skip
+        actions = 1 if features else game.num_actions
+        self.learner = Learner(inputs_bound(game, features, False), actions, **learner)
         self.network, self.policy = self.learner.network, self.learner.average
+        self.rated = FeatureRows(plays, features) if features else None
+        """Reads the features of actions, if the network rates these; then the critic is a network of its own."""
+        self.critic = Learner(observation_bound(game), 0, **learner) if features else self.learner
+        self.learners = [self.learner, self.critic] if features else [self.learner]
         self.moments = [0.0, 0.0, 0.0]
         self.logged = {"entropy": 0.0, "divergence": 0.0, "value_loss": 0.0}
 
@@ -83,6 +87,7 @@ class MMD(Phase):
     def check(cls, game: Game, config: Config) -> None:
         """The training tables must have the game's observation layout."""
         training_game(game, config)
+        cls.action_features(game, config)
 
     def begin(self) -> None:
         """Nothing: every step deals again."""
@@ -111,8 +116,7 @@ class MMD(Phase):
         kept, turns, rows = [], [], np.arange(tables)
         while rows.size:
             shown, mask = torch.from_numpy(step.observation[rows]), torch.from_numpy(step.action_mask[rows] != 0)
-            logits, value = self.network(shown)
-            log_probs = torch.log_softmax(masked(logits, mask), 1)
+            log_probs, value = self.outputs(shown, mask)
             noise = torch.from_numpy(random.gumbel(size=mask.shape).astype(np.float32))
             action = (log_probs + noise).argmax(1)  # a draw by the policy
             turn = np.zeros(tables, self.turn)
@@ -126,6 +130,16 @@ class MMD(Phase):
         advantage, target = self.advantages(turns)
         shown, mask, log_probs, action = (torch.cat(parts) for parts in zip(*kept, strict=True))
         return Decisions(shown, mask, log_probs, action, torch.from_numpy(advantage), torch.from_numpy(target))
+
+    def outputs(self, shown: torch.Tensor, legal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the log-probabilities [n, A] and the values [n] at observations [n, O]."""
+        if self.rated is None:
+            logits, value = self.network(shown)
+        else:
+            rates = self.network(torch.from_numpy(self.rated(shown.numpy(), legal.numpy())))[0]
+            logits = torch.zeros(legal.shape).masked_scatter(legal, rates)
+            value = self.critic.network(shown)[1]
+        return torch.log_softmax(masked(logits, legal), 1), value
 
     @property
     def turn(self) -> list[Any]:
@@ -154,15 +168,15 @@ class MMD(Phase):
     def learn(self, decisions: Decisions, random: np.random.Generator) -> None:
         """Make the updates of a step. Steps get smaller, and uniform play draws less, by the square root of time."""
         settings, count = self.settings, len(decisions.action)
-        adam, fallen = self.learner.adam, (1 + 3 * self.steps / settings.halving) ** -0.5
-        adam.learning_rate = settings.learning_rate * fallen
+        fallen = (1 + 3 * self.steps / settings.halving) ** -0.5
+        adams = [learner.adam for learner in self.learners]
+        parameters = [one for adam in adams for one in adam.parameters]
         temperature, proximity = settings.temperature * fallen, settings.proximity / fallen
         for _ in range(settings.epochs):
             order = torch.from_numpy(random.permutation(count))
             for part in order.tensor_split(max(1, round(count / settings.batch_size))):
                 shown, legal, before, action, advantage, target = (array[part] for array in decisions)
-                logits, value = self.network(shown)
-                log_probs = torch.log_softmax(masked(logits, legal), 1)
+                log_probs, value = self.outputs(shown, legal)
                 probs = log_probs.exp()
                 ratio = (log_probs.gather(1, action) - before.gather(1, action))[:, 0].exp()
                 entropy = -(probs * log_probs).sum(1).mean()
@@ -170,10 +184,13 @@ class MMD(Phase):
                 value_loss = (value - target).square().mean()
                 held = proximity * divergence - temperature * entropy
                 loss = held - (ratio * advantage).mean() + settings.value_weight * value_loss
-                adam.zero_grad()
+                for adam in adams:
+                    adam.zero_grad()
                 loss.backward()
-                torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_grad_norm)
-                adam.step()
+                torch.nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)
+                for adam in adams:
+                    adam.learning_rate = settings.learning_rate * fallen
+                    adam.step()
         self.samples += count
         self.logged = {"entropy": entropy.item(), "divergence": divergence.item(), "value_loss": value_loss.item()}
 
@@ -182,7 +199,7 @@ class MMD(Phase):
     def save_policy(self, folder: Path, made: Mapping[str, Any]) -> None:
         """Write the averaged policy. Raises OSError."""
         weights, name = weights_of(self.policy), f"{self.kind}-s{self.seed}-{self.decisions_in_short}"
-        player = network_player(weights, greedy=self.config.run.greedy)
+        player = network_player(weights, greedy=self.config.run.greedy, features=self.rated is not None)
         save_policy(folder, weights, self.game, name=name, player=player, made={**self.about(self.algorithm), **made})
 
     def summary(self) -> str:
@@ -195,7 +212,8 @@ class MMD(Phase):
 
     def arrays(self) -> Arrays:
         """Return weights, averaged weights and Adam's moments."""
-        return self.learner.arrays()
+        kept = self.learner.arrays()
+        return kept | {f"critic.{name}": array for name, array in self.critic.arrays().items() if self.rated}
 
     def facts(self) -> dict[str, Any]:
         """Return the counts, and the moments of returns."""
@@ -205,6 +223,8 @@ class MMD(Phase):
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same game and config."""
         self.learner.restore(arrays, int(facts["steps"]))
+        if self.rated:
+            self.critic.restore(under("critic.", arrays), 0)
         self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
         self.moments, self.logged = [float(one) for one in facts["moments"]], dict(facts["logged"])
 

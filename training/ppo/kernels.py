@@ -3,15 +3,17 @@ training, in single precision."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from backalley.agents.policies.inference import Net, drawn, forward, net_of, own_room
-from backalley.envs.core.game.kernels import kernel
+from backalley.agents.policies.inference import Net, drawn, forward, net_of, own_room, rated_kernels
+from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import ActionFeatures, kernel, specialise, template, unbound
 from backalley.envs.core.rules import rng
 
 from ..shared.learner import Task, ThreadPool
@@ -140,10 +142,20 @@ def next_keys(stream: np.uint64, out: npt.NDArray[np.uint64]) -> np.uint64:
 
 
 @kernel
+def log_chance(logits: npt.NDArray[np.float32], legal: npt.NDArray[np.int8], action: int) -> float:
+    """Return the log-probability of one legal action."""
+    total = 0.0
+    for one in range(legal.shape[0]):
+        if legal[one]:
+            total += math.exp(float(logits[one]) - float(logits[action]))
+    return -math.log(total)
+
+
+@kernel
 def play_rows(
     net: Net,
     shown: npt.NDArray[Any],
-    mask: npt.NDArray[np.bool_],
+    mask: npt.NDArray[np.int8],
     wanted: npt.NDArray[np.bool_],
     keys: npt.NDArray[np.uint64],
     actions: npt.NDArray[np.int64],
@@ -152,16 +164,44 @@ def play_rows(
 ) -> None:
     """Draw an action for each row that is `wanted`, by its key, and write it with its log-probability and the value of
     the observation."""
-    legal = mask.view(np.int8)
     for row in range(wanted.shape[0]):
         if wanted[row]:
             outputs = forward(net, shown[row])
-            action = drawn(outputs, legal[row], keys[row])
-            highest, total = float(outputs[action]), 0.0
-            for one in range(legal.shape[1]):
-                if legal[row, one]:
-                    total += math.exp(float(outputs[one]) - highest)
-            actions[row], log_probs[row], values[row] = action, -math.log(total), outputs[legal.shape[1]]
+            actions[row] = drawn(outputs, mask[row], keys[row])
+            log_probs[row], values[row] = log_chance(outputs, mask[row], actions[row]), outputs[mask.shape[1]]
+
+
+RATE = unbound
+"""`rate` of a game in the template below."""
+
+
+@template
+def play_rated_rows(
+    options: Any,
+    net: Net,
+    critic: Net,
+    records: Any,
+    shown: npt.NDArray[Any],
+    mask: npt.NDArray[np.int8],
+    wanted: npt.NDArray[np.bool_],
+    keys: npt.NDArray[np.uint64],
+    actions: npt.NDArray[np.int64],
+    log_probs: npt.NDArray[np.float32],
+    values: npt.NDArray[np.float32],
+) -> None:
+    """Do the same by a network that rates one action by its features, and a `critic` that reads the observation."""
+    for row in range(wanted.shape[0]):
+        if wanted[row]:
+            RATE(options, net, records[row], mask[row])
+            actions[row] = drawn(net.room.gains, mask[row], keys[row])
+            log_probs[row] = log_chance(net.room.gains, mask[row], actions[row])
+            values[row] = forward(critic, shown[row])[0]
+
+
+@functools.cache
+def rated_play(features: ActionFeatures) -> Callable[..., None]:
+    """Return `play_rated_rows` for the features of a game."""
+    return specialise([play_rated_rows], {"RATE": rated_kernels(features)["rate"]})["play_rated_rows"]
 
 
 @kernel
@@ -175,10 +215,19 @@ def value_rows(net: Net, shown: npt.NDArray[Any], values: npt.NDArray[np.float32
 class Playing:
     """A network as it plays during one rollout: compiled, in single precision, on every thread of a pool."""
 
-    def __init__(self, weights: Mapping[str, npt.NDArray[Any]], pool: ThreadPool) -> None:
-        """Of the arrays of a PolicyNetwork."""
-        net = net_of(weights, 1 / weights["scale"].astype(np.float64), greedy=False, value=True)
-        self._pool, self._nets = pool, [own_room(net) for _ in range(pool.num_threads)]
+    def __init__(
+        self,
+        game: Game,
+        features: ActionFeatures | None,
+        actor: Mapping[str, npt.NDArray[Any]],
+        critic: Mapping[str, npt.NDArray[Any]],
+        pool: ThreadPool,
+    ) -> None:
+        """Of the arrays of PolicyNetworks. Without `features` both are the same network."""
+        self._game, self._pool = game, pool
+        self._play_rated = rated_play(features) if features else None
+        self._critics = _nets(critic, pool, value=True)
+        self._actors = _nets(actor, pool, rates=game.num_actions) if features else self._critics
 
     def act(
         self,
@@ -194,9 +243,14 @@ class Playing:
         """Play as `play_rows` does, after the tasks `first`."""
 
         def work(thread: int, low: int, high: int) -> None:
-            rows = slice(low, high)
-            drawn_by, written = keys[rows], (actions[rows], log_probs[rows], values[rows])
-            play_rows(self._nets[thread], shown[rows], mask[rows], wanted[rows], drawn_by, *written)
+            rows, critic = slice(low, high), self._critics[thread]
+            given = shown[rows], mask[rows].view(np.int8), wanted[rows], keys[rows]
+            written = actions[rows], log_probs[rows], values[rows]
+            if self._play_rated is None:
+                play_rows(critic, *given, *written)
+            else:
+                records = self._game.records(shown[rows])
+                self._play_rated(self._game.options, self._actors[thread], critic, records, *given, *written)
 
         self._pool.share_rows(len(shown), _FEWEST_ROWS, work, first)
 
@@ -206,6 +260,14 @@ class Playing:
         self._pool.share_rows(
             len(shown),
             _FEWEST_ROWS,
-            lambda thread, low, high: value_rows(self._nets[thread], shown[low:high], found[low:high]),
+            lambda thread, low, high: value_rows(self._critics[thread], shown[low:high], found[low:high]),
         )
         return found
+
+
+def _nets(
+    weights: Mapping[str, npt.NDArray[Any]], pool: ThreadPool, *, value: bool = False, rates: int = 0
+) -> list[Net]:
+    """A PolicyNetwork's arrays in compiled form, for each thread."""
+    net = net_of(weights, 1 / weights["scale"].astype(np.float64), greedy=False, value=value, rates=rates)
+    return [own_room(net) for _ in range(pool.num_threads)]

@@ -23,17 +23,20 @@ import torch
 
 from backalley.agents.base.agent import Agent
 from backalley.agents.base.rule_based import bots_of
-from backalley.agents.policies.network import FLOAT32, NetworkAgent, network_of, weights_of
+from backalley.agents.policies.inference import FeatureRows
+from backalley.agents.policies.learned import PolicyAgent, inputs_bound
+from backalley.agents.policies.network import FLOAT32, weights_of
 from backalley.agents.policies.policy_file import WEIGHTS_FILE, observation_bound, player_of, read_policy, save_policy
 from backalley.agents.policies.policy_kinds import NetworkPlayer, network_player
 from backalley.console.errors import InvalidValue
 from backalley.envs.core.game.game import Game
+from backalley.envs.core.game.kernels import ActionFeatures
 from backalley.envs.core.rules import rng
 
 from ..config.config import PPO as Settings
 from ..config.config import Config, Objective
 from ..shared.checkpoint import Arrays
-from ..shared.learner import Learner, Outputs, Part, ThreadPool
+from ..shared.learner import Learner, Outputs, Part, ThreadPool, under
 from ..shared.phase import Phase, training_game
 from .kernels import LOGGED, Playing, next_keys, ppo_loss, seat_advantages
 from .seats import CutOff, League, SeatTables, Tally
@@ -126,25 +129,47 @@ class Rollout:
         yield from np.array_split(order, max(1, round(len(order) / size)))
 
     def part(
-        self, numbers: npt.NDArray[np.int64], advantages: npt.NDArray[np.float32], weights: tuple[float, float, float]
+        self,
+        numbers: npt.NDArray[np.int64],
+        advantages: npt.NDArray[np.float32],
+        weights: tuple[float, float, float],
+        rated: FeatureRows | None,
     ) -> Part:
-        """Return the observations of some of the learner's decisions, and their loss with these advantages; `weights`
-        are clip range, entropy's and value's."""
+        """Return the observations of some of the learner's decisions, or the features of their legal actions if these
+        are `rated`, and their loss with these advantages; `weights` are clip range, entropy's and value's."""
         rows = self.kept[numbers]
-        samples = (
-            self.action_masks.reshape(-1, self.action_masks.shape[2])[rows],
-            self.actions.reshape(-1)[rows],
-            self.log_probs.reshape(-1)[rows],
-            advantages,
-            self.returns[numbers],
-        )
+        legal, returns = self.action_masks.reshape(-1, self.action_masks.shape[2])[rows], self.returns[numbers]
+        samples = legal, self.actions.reshape(-1)[rows], self.log_probs.reshape(-1)[rows], advantages, returns
 
         def loss(outputs: Outputs) -> npt.NDArray[np.float64]:
             sums = np.zeros(1 + len(LOGGED))
             ppo_loss(outputs, *samples, *weights, sums)
             return sums
 
-        return torch.from_numpy(self.observations.reshape(-1, self.observations.shape[2]).take(rows, 0)), loss
+        def rated_loss(outputs: Outputs) -> npt.NDArray[np.float64]:
+            table = np.zeros((len(rows), legal.shape[1] + 1), np.float32)
+            table[:, :-1][legal], table[:, -1] = outputs[:, 0], returns  # the value is the critic's
+            sums = loss(table)
+            outputs[:, 0], outputs[:, 1] = table[:, :-1][legal], 0
+            return sums
+
+        shown = self._shown(rows)
+        if rated is None:
+            return torch.from_numpy(shown), loss
+        return torch.from_numpy(rated(shown, legal)), rated_loss
+
+    def critic_part(self, numbers: npt.NDArray[np.int64]) -> Part:
+        """Return the observations of some of the learner's decisions, and a critic's squared error."""
+
+        def loss(outputs: Outputs) -> npt.NDArray[np.float64]:
+            missed = outputs[:, 0] - self.returns[numbers]
+            outputs[:, 0] = 2 * missed
+            return np.array([len(missed), np.square(missed, dtype=np.float64).sum()])
+
+        return torch.from_numpy(self._shown(self.kept[numbers])), loss
+
+    def _shown(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        return self.observations.reshape(-1, self.observations.shape[2]).take(rows, 0)
 
 
 class PPO(Learner):
@@ -165,24 +190,21 @@ class PPO(Learner):
         precision: str = FLOAT32,
         device: str | torch.device = "cpu",
         num_threads: int = 1,
+        features: ActionFeatures | None = None,
     ) -> None:
         """`settings.tables` and `settings.symmetry` are those of `tables`, and not read. `seed` draws the first
-        weights, the actions and the minibatches. `num_threads` (0: every core) changes nothing that is learned."""
+        weights, the actions and the minibatches. `num_threads` (0: every core) changes nothing that is learned. With
+        `features` the network rates one action by these, and a critic of its own reads the observation."""
         first, samples = (int(word) for word in np.random.SeedSequence(seed).generate_state(2))
         self.pool = ThreadPool(num_threads)
-        super().__init__(
-            observation_bound(tables.game),
-            tables.game.num_actions,
-            width=width,
-            layers=layers,
-            seed=first,
-            learning_rate=settings.learning_rate,
-            averaging=settings.averaging,
-            pool=self.pool,
-            precision=precision,
-            device=device,
-            eps=1e-5,
-        )
+        shared: dict[str, Any] = {
+            "width": width, "layers": layers, "seed": first, "learning_rate": settings.learning_rate,
+            "averaging": settings.averaging, "pool": self.pool, "precision": precision, "device": device, "eps": 1e-5,
+        }  # fmt: skip
+        bound, actions = inputs_bound(tables.game, features, False), 1 if features else tables.game.num_actions
+        super().__init__(bound, actions, **shared)
+        self.features, self.rated = features, FeatureRows(tables.game, features) if features else None
+        self.critic = Learner(observation_bound(tables.game), 0, **shared) if features else None
         self.tables, self.settings = tables, settings
         self.stream = rng.stream_of(first)
         """Draws the actions."""
@@ -209,7 +231,9 @@ class PPO(Learner):
         self._update()
 
     def _play(self) -> None:
-        rollout, playing, tables = self.rollout, Playing(weights_of(self.network), self.pool), self.tables
+        rollout, tables, critic = self.rollout, self.tables, self.critic or self
+        weights = weights_of(self.network), weights_of(critic.network)
+        playing = Playing(tables.game, self.features, *weights, self.pool)
         tables.begin_rollout()
         rollout.clear()
         for _ in range(self.settings.steps):
@@ -231,9 +255,11 @@ class PPO(Learner):
                 advantages = (advantages - advantages.mean()) / (advantages.std(ddof=1) + np.float32(1e-8))
 
                 def part(low: int, high: int, numbers: Any = numbers, advantages: Any = advantages) -> Part:
-                    return rollout.part(numbers[low:high], advantages[low:high], weights)
+                    return rollout.part(numbers[low:high], advantages[low:high], weights, self.rated)
 
                 sums = self.descend(len(numbers), part, settings.max_grad_norm)
+                if self.critic:
+                    sums[2] = self._teach_critic(numbers)
                 found.append(sums[1:] / sums[0])
             self.updates += 1
         self.follow()
@@ -248,6 +274,26 @@ class PPO(Learner):
         }
         self.logged = {f"train/{name}": value for name, value in {**means, **about}.items()}
 
+    def _teach_critic(self, numbers: npt.NDArray[np.int64]) -> float:
+        """Let the critic learn from a minibatch; return its squared error."""
+        assert self.critic is not None
+
+        def part(low: int, high: int) -> Part:
+            return self.rollout.critic_part(numbers[low:high])
+
+        return float(self.critic.descend(len(numbers), part, self.settings.max_grad_norm)[1])
+
+    def arrays(self) -> Arrays:
+        """Return weights, their average and Adam's moments, and the critic's."""
+        critic = self.critic.arrays() if self.critic else {}
+        return super().arrays() | {f"critic.{name}": array for name, array in critic.items()}
+
+    def restore(self, arrays: Arrays, averaged: int) -> None:
+        """Restore from `arrays` after so many averaged weights."""
+        super().restore(arrays, averaged)
+        if self.critic:
+            self.critic.restore(under("critic.", arrays), 0)
+
     def close(self) -> None:
         """End the threads."""
         self.pool.close()
@@ -261,6 +307,8 @@ LEAGUE_FOLDER = "league"
 
 class Trainer(Phase):
     """PPO in memory."""
+
+    reads_features = True
 
     def __init__(self, game: Game, config: Config, *, num_threads: int = 0, **loop: Any) -> None:
         """Like any `Phase`; the result does not depend on `num_threads`, by default one for each core. The training
@@ -289,7 +337,7 @@ class Trainer(Phase):
         size = config.network
         self.model = PPO(
             self.tables, ppo, seed=seed, width=size.width, layers=size.layers, precision=self.precision,
-            device=self.device, num_threads=num_threads,
+            device=self.device, num_threads=num_threads, features=self.action_features(game, config),
         )  # fmt: skip
         self._past: dict[str, str] = {}
         """Past selves by name, each with the digest of its weights."""
@@ -298,6 +346,7 @@ class Trainer(Phase):
     def check(cls, game: Game, config: Config) -> None:
         """The training tables must have the game's observation layout."""
         training_game(game, config)
+        cls.action_features(game, config)
 
     @property
     def has_league(self) -> bool:
@@ -310,10 +359,9 @@ class Trainer(Phase):
         if self.before is not None:
             weights, metadata = read_policy(self.before, self.game)
             player, size = player_of(metadata), self.config.network
-            if isinstance(player, NetworkPlayer) and (player.width, player.layers) == (size.width, size.layers):
-                known = network_of(weights, metadata, observation_bound(self.game)).state_dict()
-                for network in (self.model.network, self.model.average):
-                    network.load_state_dict(known)
+            wanted = size.width, size.layers, size.features
+            if isinstance(player, NetworkPlayer) and (player.width, player.layers, player.features) == wanted:
+                self.model.begin_from(weights)
         self.model.start()
 
     def step(self) -> None:
@@ -340,8 +388,9 @@ class Trainer(Phase):
         return [member.agent.name.removeprefix("bot:") for member in members if not member.past]
 
     def _write(self, folder: Path, name: str, greedy: bool, made: Mapping[str, Any]) -> None:
-        weights = weights_of(self.model.average)
-        save_policy(folder, weights, self.game, name=name, player=network_player(weights, greedy=greedy), made=made)
+        weights, rates = weights_of(self.model.average), self.model.features is not None
+        player = network_player(weights, greedy=greedy, features=rates)
+        save_policy(folder, weights, self.game, name=name, player=player, made=made)
 
     def _join_past(self) -> None:
         name = f"{self.decisions:012d}"
@@ -351,9 +400,9 @@ class Trainer(Phase):
         self.league.add_past(self._past_agent(name))
 
     def _past_agent(self, name: str) -> Agent:
-        network = network_of(*read_policy(self.folder / LEAGUE_FOLDER / name, self.game), observation_bound(self.game))
-        network.precision = self.precision
-        return NetworkAgent(network.to(self.device).freeze(), name, block=0)
+        agent = PolicyAgent(self.folder / LEAGUE_FOLDER / name, self.game)
+        agent.name = name
+        return agent
 
     # Log --------------------------------------------------------------------------------------------------------------
 
@@ -419,8 +468,7 @@ class Trainer(Phase):
             if _weights_digest(self.folder / LEAGUE_FOLDER / name) != digest:
                 raise InvalidValue(f"the past self {name} in {LEAGUE_FOLDER}/ is not the one it met")
         past = {name: self._past_agent(name) for name in self._past}
-        tables = {name.removeprefix("tables."): array for name, array in arrays.items() if name.startswith("tables.")}
-        observation = self.tables.restore(tables, facts["tables"], past)
+        observation = self.tables.restore(under("tables.", arrays), facts["tables"], past)
         self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
         model.decisions, model.updates = self.decisions, int(facts["updates"])
         model.stream = np.uint64(facts["actions"])

@@ -94,9 +94,7 @@ class Fitting(Learner):
         width, layers = network_size(start) if start else (width, layers)
         super().__init__(bound, num_actions, width=width, layers=layers, **learner)
         if start:
-            tensors = {name: torch.from_numpy(start[name].copy()) for name, _ in self.network.named_parameters()}
-            for network in (self.network, self.average):
-                network.load_state_dict(tensors | {"scale": network.scale})
+            self.begin_from(start)
             self.averaged = _UPDATES
 
     def learn(self, count: int, rows: Callable[[int, int], Rows], loss: Loss) -> float:

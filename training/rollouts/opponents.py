@@ -16,7 +16,7 @@ from backalley.agents.registry import agent as agent_of
 from backalley.envs.core.game.game import Game
 from backalley.envs.core.game.kernels import Bot
 
-from ..config.config import BEST, SELF, ConfigError, Learned, Rollouts
+from ..config.config import BEST, SELF, Config, ConfigError, Learned, Rollouts
 from ..config.phases import ANEW, FORMER, POLICY, STANDING
 from ..shared.phase import Finished
 from .target_kernels import Frozen
@@ -73,15 +73,6 @@ def check_shares(settings: Rollouts) -> None:
         raise ConfigError(
             f"rollouts.frozen is {settings.frozen:g}, and rollouts.against names nobody who would play that share of "
             "the other seats; name agents, or set the share to 0."
-        )
-
-
-def check_features(game: Game, settings: Rollouts) -> None:
-    """Raise ConfigError for features that a game does not have."""
-    if settings.features and game.type.action_features is None:
-        raise ConfigError(
-            f"rollouts.features is true, and {game.name} declares no features of actions (`GameType.action_features`); "
-            "leave it at false."
         )
 
 
@@ -158,7 +149,12 @@ def frozen_of(agent: Agent) -> Frozen:
 
 
 def start_of(
-    game: Game, settings: Rollouts, reference: Bot | None, history: Sequence[Finished], met: Sequence[Agent]
+    game: Game,
+    config: Config,
+    settings: Rollouts,
+    reference: Bot | None,
+    history: Sequence[Finished],
+    met: Sequence[Agent],
 ) -> PolicyAgent | None:
     """Return the policy that learning begins from; None for new weights.
 
@@ -174,7 +170,7 @@ def start_of(
             found = PolicyAgent(source, game)
         except PolicyFileError as error:
             raise ConfigError(f"Nothing can begin from {source}: {error}") from None
-        if not _goes_on(found, settings, reference):
+        if not _goes_on(found, config, settings, reference):
             wanted = f"a residual of bot:{reference.name}" if reference else "a network of advantages, played greedily"
             raise ConfigError(
                 f"Learning cannot begin from the policy in {source}: it has to be {wanted}, learned by rollouts."
@@ -183,13 +179,13 @@ def start_of(
     attacker = [history[-1].learned] if history and history[-1].attacks else []
     others = [*reversed(met), *([standing(game, history)] if met else [])]
     agents = (PolicyAgent(folder, game) for folder in [*attacker, *map(folder_of, others)] if folder is not None)
-    return next((agent for agent in agents if _goes_on(agent, settings, reference)), None)
+    return next((agent for agent in agents if _goes_on(agent, config, settings, reference)), None)
 
 
-def _goes_on(agent: PolicyAgent, settings: Rollouts, reference: Bot | None) -> bool:
+def _goes_on(agent: PolicyAgent, config: Config, settings: Rollouts, reference: Bot | None) -> bool:
     """Whether a policy is of the kind that this phase learns."""
     player = agent.player
-    if not isinstance(player, NetworkPlayer | Residual) or player.features != settings.features:
+    if not isinstance(player, NetworkPlayer | Residual) or player.features != config.network.features:
         return False
     if settings.learned != Learned.RESIDUAL:
         return settings.learned == Learned.ADVANTAGES and agent.plays_gains

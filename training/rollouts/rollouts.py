@@ -40,7 +40,6 @@ from ..shared.phase import Phase, training_game
 from ..shared.suit_augmentation import SuitNames
 from .fitting import Fitting, Rows, by_temperature, centred, squared
 from .opponents import (
-    check_features,
     check_shares,
     check_temperatures,
     copy_again,
@@ -68,7 +67,7 @@ class Rollouts(Phase):
     section: ClassVar[str] = "rollouts"
     """Its section of settings."""
     long_steps = True
-    hands_out = True
+    hands_out = reads_features = True
 
     def __init__(self, game: Game, config: Config, *, num_threads: int = 0, **loop: Any) -> None:
         """Like any `Phase`; the result does not depend on `num_threads`, by default one for each core. It begins from
@@ -87,11 +86,11 @@ class Rollouts(Phase):
         self.opponents = opponents_of(game, settings, self.history) if self.against is None else [met(self.against)]
         self.frozen: Agent = RandomAgent()
         """The one of them that plays in the chunk that is being made."""
-        self.start = start_of(game, settings, self.reference, self.history, self.opponents)
+        self.start = start_of(game, config, settings, self.reference, self.history, self.opponents)
         """The policy that learning begins from, if it does not begin again."""
         self.advised = settings.learned == Learned.RESIDUAL
         weights, shuffles, streams = self.seeds().spawn(3)
-        self.features = game.type.action_features if settings.features else None
+        self.features = self.action_features(game, config)
         """What the network reads of each action; None where it reads the observation."""
         self._feature_rows = FeatureRows(game, self.features) if self.features else None
         self._bound = inputs_bound(game, self.features, self.advised)
@@ -129,14 +128,14 @@ class Rollouts(Phase):
         settings: RolloutsSettings = getattr(config, cls.section)
         check_shares(settings)
         check_temperatures(settings)
-        check_features(game, settings)
+        cls.action_features(game, config)
         reference = reference_of(game, settings)
         if reference is None:
             training_game(game, config)
         if settings.against.by_name:
             opponents_of(game, settings, ())
         if settings.begins.is_folder:
-            start_of(game, settings, reference, (), ())
+            start_of(game, config, settings, reference, (), ())
 
     def _make_tables(self, streams: np.random.SeedSequence) -> None:
         count, settings, game = self.settings.tables, self.settings, self.training_game
@@ -378,9 +377,8 @@ class Rollouts(Phase):
 
     def _write(self, folder: Path, made: Mapping[str, Any], margin: float | None) -> None:
         arrays = self._weights(self.settings.plays_at)
-        rates = self._feature_rows is not None
+        rates = self.features is not None
         player: Player = network_player(arrays, greedy=not self.settings.plays_at, features=rates)
-        arrays |= {"features": self._feature_rows.means()} if self._feature_rows else {}
         name = f"{self.settings.learned.name.lower()}-s{self.seed}"
         if self.reference and self.advised:
             name = f"{self.reference.name}+"

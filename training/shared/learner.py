@@ -278,6 +278,11 @@ class Adam:
         return {"step": self.steps[number], "exp_avg": self.means[number], "exp_avg_sq": self.squares[number]}
 
 
+def under(begin: str, arrays: Arrays) -> Arrays:
+    """Return those whose names begin so, by the rest of their names."""
+    return {name.removeprefix(begin): array for name, array in arrays.items() if name.startswith(begin)}
+
+
 class Learner:
     """A network that learns, Adam, and the average of the network's weights, which plays better."""
 
@@ -331,6 +336,12 @@ class Learner:
             for kept, new in zip(self.average.parameters(), self.network.parameters(), strict=True):
                 kept.lerp_(new, share)
 
+    def begin_from(self, weights: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Go on from the arrays of a policy's network of the same shapes."""
+        tensors = {name: torch.from_numpy(weights[name].copy()) for name, _ in self.network.named_parameters()}
+        for network in (self.network, self.average):
+            network.load_state_dict(tensors | {"scale": network.scale})
+
     def arrays(self) -> Arrays:
         """Return weights, their average and Adam's moments, by name."""
         kept: Arrays = {f"network.{name}": array for name, array in weights_of(self.network).items()}
@@ -339,7 +350,7 @@ class Learner:
             kept |= {f"adam.{name}.{key}": value.cpu().numpy() for key, value in self.adam.state(number).items()}
         return kept
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]], averaged: int) -> None:
+    def restore(self, arrays: Arrays, averaged: int) -> None:
         """Restore from `arrays` after so many averaged weights. Raises KeyError or RuntimeError where they do
         not fit."""
         for part, target in (("network", self.network), ("average", self.average)):

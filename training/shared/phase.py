@@ -21,7 +21,7 @@ from backalley.benchmarks.matches.seeding import Space, sequence
 from backalley.cluster.work import LOCAL, Executor
 from backalley.console.errors import MissingMethod
 from backalley.envs.core.game.game import Game
-from backalley.envs.core.game.kernels import times
+from backalley.envs.core.game.kernels import ActionFeatures, times
 
 from ..config.config import Config, ConfigError, Precision
 from .checkpoint import Arrays
@@ -51,6 +51,9 @@ class Phase(abc.ABC):
     """Who does work that can be done elsewhere: this process, or a cluster."""
     long_steps: ClassVar[bool] = False
     """Whether a step takes seconds; if so, each has a line in the log."""
+    reads_features: ClassVar[bool] = False
+    """Whether its network can rate actions by their features; otherwise it reads the observation whatever
+    `network.features` says."""
 
     def __init__(
         self,
@@ -88,6 +91,19 @@ class Phase(abc.ABC):
     def check(cls, game: Game, config: Config) -> None:
         """Raise ConfigError where the game or the settings do not allow this kind of phase: called before a run begins,
         for all of its phases."""
+
+    @classmethod
+    def action_features(cls, game: Game, config: Config) -> ActionFeatures | None:
+        """Return the features that its network is to read in place of the observation, if any. Raises ConfigError where
+        the settings want some and the game has none."""
+        if not (cls.reads_features and config.network.features):
+            return None
+        if game.type.action_features is None:
+            raise ConfigError(
+                f"network.features is true, and {game.name} declares no features of actions "
+                "(`GameType.action_features`); leave it at false."
+            )
+        return game.type.action_features
 
     def seeds(self) -> np.random.SeedSequence:
         """Return the seeds of all randomness in this phase, different in each phase of each run."""

@@ -39,8 +39,8 @@ from .throughput import begun
 
 MARKS = (0.25, 0.5, 1.0)
 """Shares of the budget at which policies are measured."""
-SHARED = {"network.width": 128, "network.layers": 2, "network.precision": "float32"}
-"""Settings of all learners."""
+SHARED = {"network.width": 128, "network.layers": 2, "network.precision": "float32", "network.features": False}
+"""Settings of all learners: what reads the observation can tell any two information sets apart."""
 
 
 class Learner(NamedTuple):

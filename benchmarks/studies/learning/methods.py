@@ -1,5 +1,5 @@
 """Compare methods of training a game's policy: by the game's settings; from random weights by PPO, by MMD, or by
-rollouts of the policy's own play; with the bot's rollouts but without its action as an input. Each is trained with
+rollouts of the policy's own play; by PPO of the whole observation where the others read features. Each is trained with
 several seeds at equal processor time, and all policies play the same decks against the best bot and the second best.
 
 The methods depend on the game and its settings. The decks and their number are those of publication
@@ -291,8 +291,8 @@ def variants_of(game: Game) -> list[Method]:
     names = config.run.phases.names
     own = names[0] if len(names) == 1 and (names != ["rollouts"] or config.rollouts.base == SELF) else ""
     found = [Method(FIRST, {}), *(Method(*one) for one in FROM_NOTHING.items() if one[0] != own)]
-    if "rollouts" in names and config.rollouts.base != SELF:
-        found.append(Method("advantages", {"rollouts.learned": "advantages"}))
+    if config.network.features:
+        found.append(Method("ppo-observation", {"run.phases": "ppo", "network.features": False}))
     if "plans" in names:
         plans_of(game)
         found.append(Method("plans", {}, "plans"))

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from numba import carray
 
 from backalley.agents.policies.inference import Net, Rated, Room, act, rated_kernels
-from backalley.agents.policies.learned import features_of
 from backalley.agents.policies.mixture import Mixture, mixed_kernel
 from backalley.agents.policies.planner import plans_of
 from backalley.agents.policies.policy_kinds import (
@@ -23,6 +22,7 @@ from backalley.agents.policies.policy_kinds import (
     Player,
     Residual,
     TablePlayer,
+    features_of,
 )
 from backalley.agents.policies.residual import Corrected, corrected
 from backalley.envs.core.api.compiled_play import random_legal
