@@ -83,7 +83,7 @@ def test_ways_follow_from_the_games_settings(game: Game) -> None:
     assert ("ppo" in names) == (own != ["ppo"])
     assert ("mmd" in names) == (own != ["mmd"])
     from_bot = "rollouts" in own and loaded[0].rollouts.base != config.SELF
-    assert ("advantages" in names) == from_bot
+    assert ("ppo-observation" in names) == loaded[0].network.features
     assert ("plans" in names) == ("plans" in own)
     assert ("rollouts" in names) == (own != ["rollouts"] or from_bot), "else it is the game's own"
     plan = publication.publications(game)[0]
@@ -107,7 +107,7 @@ def test_the_next_best_is_the_one_before_the_measure(monkeypatch: pytest.MonkeyP
 def test_every_way_with_every_seed(game: Game, tmp_path: Path) -> None:
     path = tmp_path / "methods.json"
     found = compared(game, num_seeds=2, processor_seconds=BUDGET, keep=path)
-    trained = ["default", "ppo", "mmd", "rollouts", "advantages"]
+    trained = ["default", "ppo", "mmd", "rollouts"]
     assert cells(found) == [*((name, seed) for name in trained for seed in range(2)), ("bot:random", None)]
     assert found["complete"]
     assert json.loads(path.read_bytes()) == found
@@ -149,20 +149,20 @@ def test_what_stands_is_not_made_again(game: Game, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(methods, "train", noted)
     first = compared(game, ["default"], num_seeds=1, processor_seconds=BUDGET, keep=path)
     assert len(made) == 2, "one run, and one step to compile"
-    second = compared(game, ["default", "advantages"], num_seeds=2, processor_seconds=BUDGET, keep=path)
+    second = compared(game, ["default", "mmd"], num_seeds=2, processor_seconds=BUDGET, keep=path)
     assert [one for one in made if one[0] is not None] == [
         (0, POINTS),
-        (0, {"rollouts.learned": "advantages", **POINTS}),
+        (0, {"run.phases": "mmd", **POINTS}),
         (1, POINTS),
-        (1, {"rollouts.learned": "advantages", **POINTS}),
+        (1, {"run.phases": "mmd", **POINTS}),
     ]
     assert second["rows"][0] == first["rows"][0]
     line = f"backalley dev study compare {game.spec} --seeds 2 --processor-seconds 0.05"
-    assert second["command"] == f"{line} --methods default,advantages --json {tmp_path}"
+    assert second["command"] == f"{line} --methods default,mmd --json {tmp_path}"
     made.clear()
-    third = compared(game, ["advantages"], num_seeds=1, processor_seconds=BUDGET, keep=path)
+    third = compared(game, ["mmd"], num_seeds=1, processor_seconds=BUDGET, keep=path)
     assert third["command"] == second["command"], "the file's command makes all that is in it"
-    assert compared(game, ["advantages"], num_seeds=2, processor_seconds=BUDGET, keep=path)["rows"] == second["rows"]
+    assert compared(game, ["mmd"], num_seeds=2, processor_seconds=BUDGET, keep=path)["rows"] == second["rows"]
     assert not made
     monkeypatch.setattr(results, "sources", lambda *modules: "others")
     compare(game, ["default"], num_seeds=1, processor_seconds=BUDGET, keep=path)
@@ -218,7 +218,7 @@ def test_where_one_plays_alone_a_policy_leads(tmp_path: Path, game: Game, monkey
 def test_what_cannot_be_compared_is_a_sentence(game: Game, tmp_path: Path) -> None:
     with pytest.raises(
         ValueError,
-        match=r"is not trained by 'plans'; there are: default, ppo, mmd, rollouts, advantages, bot:r",
+        match=r"is not trained by 'plans'; there are: default, ppo, mmd, rollouts, bot:r",
     ):
         compare(game, ["plans"])
     with pytest.raises(ValueError, match=r"processor_seconds is -1; a budget is a number greater than 0"):
