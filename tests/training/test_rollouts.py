@@ -129,7 +129,7 @@ def test_minibatches_rename_suits_and_mean_the_same(tmp_path: Path, monkeypatch:
     """What is learned from is a target under other names: the observation permuted back, its gains and advice with
     it."""
     game = backalley.game("pitch")
-    made, met = phase(tmp_path, game, rollouts__features=False), []
+    made, met = phase(tmp_path, game, network__features=False), []
     monkeypatch.setattr(made.fitting, "learn", lambda *args: met.append(args) or 0.0)
     made.step()
     count, rows, _ = met[0]

@@ -123,8 +123,8 @@ def test_a_server_that_waits_for_no_compiler_lets_quick_agents_decide_meanwhile(
     monkeypatch.setattr(server, "is_compiling", lambda game: True)
     assert server._now("search:8", backalley.game("poker_duel")) == "search:1:1500", "each compares whole plans"
     bezique = backalley.game("bezique")
-    levels = [server._now(name, bezique) for name in ("level:9", "level:8", "search:8")]
-    assert levels == ["bot", "level:8", "search:3:1500"], "the top one is the policy itself"
+    levels = [server._now(name, bezique) for name in ("level:10", "level:9", "search:8")]
+    assert levels == ["bot", "level:9", "search:3:1500"], "the top one is the policy itself"
 
 
 def test_there_are_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
