@@ -15,7 +15,6 @@ from ..core.rules.feature_rows import Numbers, start_row
 from ..core.rules.trick_hand import SCORE_UNIT, marked_place
 from ..core.rules.tricks import NO_TRUMP
 from .bot import (
-    SHARP,
     Table,
     book_bid,
     higher,
@@ -48,6 +47,7 @@ from .state import (
     JokerPitch,
     Options,
 )
+from .styles import SHARP
 
 NEAREST = 3
 """Players at one's left who have numbers of their own."""

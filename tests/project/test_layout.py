@@ -387,7 +387,7 @@ backalley.train("backalley.examples.kuhn", out={str(tmp_path / "run")!r}, decisi
     assert len(outside) <= 80, f"{len(outside)} files beside those of the game"
 
 
-MOST_LINES = {"the wheel": 73_194, "benchmarks/studies": 9_376, "tests": 34_288}
+MOST_LINES = {"the wheel": 73_189, "benchmarks/studies": 9_376, "tests": 34_288}
 """Lines of Python, comments and all. They may fall; whoever needs more looks for what the new lines replace."""
 
 

@@ -69,7 +69,7 @@ def policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         made = phase(place, GAME, **(BY_FEATURES if name == "residual" else {**NOTHING, **drawn}))
     for _ in range(30):
         made.step()
-    made.margin = 0.05
+    made.margin = 0.05  # of the residual
     made.save_policy(place / "policy", {})
     return PolicyAgent(place / "policy", GAME)
 

@@ -33,7 +33,7 @@ from backalley.envs.core.game.game import Game
 from ..config.config import Config, MMDSettings, Objective
 from ..ppo.kernels import seat_advantages
 from ..shared.checkpoint import Arrays
-from ..shared.learner import Learner, ThreadPool, under
+from ..shared.learner import Learner, ThreadPool
 from ..shared.phase import Phase, training_game
 
 
@@ -68,18 +68,21 @@ class MMD(Phase):
         plays, features = training_game(game, config), self.action_features(game, config)
         self.batch = plays.make_vec(self.settings.tables, seed=0, autoreset=False)
         self.entropy = self.seeds().generate_state(2).tolist()
-        learner: dict[str, Any] = {
-            "width": config.network.width, "layers": config.network.layers, "seed": self.entropy[0],
-            "learning_rate": self.settings.learning_rate, "averaging": self.settings.averaging, "pool": ThreadPool(1),
-            "eps": 1e-5,
-        }  # fmt: skip
-        actions = 1 if features else game.num_actions
-        self.learner = Learner(inputs_bound(game, features, False), actions, **learner)
+        self.learner = Learner(
+            inputs_bound(game, features, False),
+            1 if features else game.num_actions,
+            width=config.network.width,
+            layers=config.network.layers,
+            seed=self.entropy[0],
+            learning_rate=self.settings.learning_rate,
+            averaging=self.settings.averaging,
+            pool=ThreadPool(1),
+            eps=1e-5,
+            critic=observation_bound(game) if features else None,
+        )
         self.network, self.policy = self.learner.network, self.learner.average
         self.rated = FeatureRows(plays, features) if features else None
-        """Reads the features of actions, if the network rates these; then the critic is a network of its own."""
-        self.critic = Learner(observation_bound(game), 0, **learner) if features else self.learner
-        self.learners = [self.learner, self.critic] if features else [self.learner]
+        """Reads the features of actions, if the network rates these."""
         self.moments = [0.0, 0.0, 0.0]
         self.logged = {"entropy": 0.0, "divergence": 0.0, "value_loss": 0.0}
 
@@ -133,12 +136,12 @@ class MMD(Phase):
 
     def outputs(self, shown: torch.Tensor, legal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the log-probabilities [n, A] and the values [n] at observations [n, O]."""
-        if self.rated is None:
+        if self.rated is None or self.learner.critic is None:
             logits, value = self.network(shown)
         else:
             rates = self.network(torch.from_numpy(self.rated(shown.numpy(), legal.numpy())))[0]
             logits = torch.zeros(legal.shape).masked_scatter(legal, rates)
-            value = self.critic.network(shown)[1]
+            value = self.learner.critic.network(shown)[1]
         return torch.log_softmax(masked(logits, legal), 1), value
 
     @property
@@ -169,7 +172,7 @@ class MMD(Phase):
         """Make the updates of a step. Steps get smaller, and uniform play draws less, by the square root of time."""
         settings, count = self.settings, len(decisions.action)
         fallen = (1 + 3 * self.steps / settings.halving) ** -0.5
-        adams = [learner.adam for learner in self.learners]
+        adams = [one.adam for one in (self.learner, self.learner.critic) if one]
         parameters = [one for adam in adams for one in adam.parameters]
         temperature, proximity = settings.temperature * fallen, settings.proximity / fallen
         for _ in range(settings.epochs):
@@ -212,8 +215,7 @@ class MMD(Phase):
 
     def arrays(self) -> Arrays:
         """Return weights, averaged weights and Adam's moments."""
-        kept = self.learner.arrays()
-        return kept | {f"critic.{name}": array for name, array in self.critic.arrays().items() if self.rated}
+        return self.learner.arrays()
 
     def facts(self) -> dict[str, Any]:
         """Return the counts, and the moments of returns."""
@@ -223,8 +225,6 @@ class MMD(Phase):
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
         """Continue from a checkpoint of the same game and config."""
         self.learner.restore(arrays, int(facts["steps"]))
-        if self.rated:
-            self.critic.restore(under("critic.", arrays), 0)
         self.decisions, self.samples = int(facts["decisions"]), int(facts["samples"])
         self.moments, self.logged = [float(one) for one in facts["moments"]], dict(facts["logged"])
 

@@ -179,23 +179,19 @@ RATE = unbound
 def play_rated_rows(
     options: Any,
     net: Net,
-    critic: Net,
     records: Any,
-    shown: npt.NDArray[Any],
     mask: npt.NDArray[np.int8],
     wanted: npt.NDArray[np.bool_],
     keys: npt.NDArray[np.uint64],
     actions: npt.NDArray[np.int64],
     log_probs: npt.NDArray[np.float32],
-    values: npt.NDArray[np.float32],
 ) -> None:
-    """Do the same by a network that rates one action by its features, and a `critic` that reads the observation."""
+    """Do the same, but for the values, by a network that rates one action by its features."""
     for row in range(wanted.shape[0]):
         if wanted[row]:
             RATE(options, net, records[row], mask[row])
             actions[row] = drawn(net.room.gains, mask[row], keys[row])
             log_probs[row] = log_chance(net.room.gains, mask[row], actions[row])
-            values[row] = forward(critic, shown[row])[0]
 
 
 @functools.cache
@@ -226,8 +222,13 @@ class Playing:
         """Of the arrays of PolicyNetworks. Without `features` both are the same network."""
         self._game, self._pool = game, pool
         self._play_rated = rated_play(features) if features else None
-        self._critics = _nets(critic, pool, value=True)
-        self._actors = _nets(actor, pool, rates=game.num_actions) if features else self._critics
+
+        def nets(weights: Mapping[str, npt.NDArray[Any]], **more: Any) -> list[Net]:
+            net = net_of(weights, 1 / weights["scale"].astype(np.float64), greedy=False, **more)
+            return [own_room(net) for _ in range(pool.num_threads)]
+
+        self._critics = nets(critic, value=True)
+        self._actors = nets(actor, rates=game.num_actions) if features else self._critics
 
     def act(
         self,
@@ -244,13 +245,13 @@ class Playing:
 
         def work(thread: int, low: int, high: int) -> None:
             rows, critic = slice(low, high), self._critics[thread]
-            given = shown[rows], mask[rows].view(np.int8), wanted[rows], keys[rows]
-            written = actions[rows], log_probs[rows], values[rows]
+            given = mask[rows].view(np.int8), wanted[rows], keys[rows], actions[rows], log_probs[rows]
             if self._play_rated is None:
-                play_rows(critic, *given, *written)
+                play_rows(critic, shown[rows], *given, values[rows])
             else:
                 records = self._game.records(shown[rows])
-                self._play_rated(self._game.options, self._actors[thread], critic, records, *given, *written)
+                self._play_rated(self._game.options, self._actors[thread], records, *given)
+                value_rows(critic, shown[rows], values[rows])
 
         self._pool.share_rows(len(shown), _FEWEST_ROWS, work, first)
 
@@ -263,11 +264,3 @@ class Playing:
             lambda thread, low, high: value_rows(self._critics[thread], shown[low:high], found[low:high]),
         )
         return found
-
-
-def _nets(
-    weights: Mapping[str, npt.NDArray[Any]], pool: ThreadPool, *, value: bool = False, rates: int = 0
-) -> list[Net]:
-    """A PolicyNetwork's arrays in compiled form, for each thread."""
-    net = net_of(weights, 1 / weights["scale"].astype(np.float64), greedy=False, value=value, rates=rates)
-    return [own_room(net) for _ in range(pool.num_threads)]

@@ -143,33 +143,21 @@ class Rollout:
 
         def loss(outputs: Outputs) -> npt.NDArray[np.float64]:
             sums = np.zeros(1 + len(LOGGED))
-            ppo_loss(outputs, *samples, *weights, sums)
+            if rated is None:
+                ppo_loss(outputs, *samples, *weights, sums)
+            else:
+                table = np.zeros((len(rows), legal.shape[1] + 1), np.float32)
+                table[:, :-1][legal], table[:, -1] = outputs[:, 0], returns  # the value is the critic's
+                ppo_loss(table, *samples, *weights, sums)
+                outputs[:, 0], outputs[:, 1] = table[:, :-1][legal], 0
             return sums
 
-        def rated_loss(outputs: Outputs) -> npt.NDArray[np.float64]:
-            table = np.zeros((len(rows), legal.shape[1] + 1), np.float32)
-            table[:, :-1][legal], table[:, -1] = outputs[:, 0], returns  # the value is the critic's
-            sums = loss(table)
-            outputs[:, 0], outputs[:, 1] = table[:, :-1][legal], 0
-            return sums
+        shown = self.shown(numbers)
+        return torch.from_numpy(shown if rated is None else rated(shown, legal)), loss
 
-        shown = self._shown(rows)
-        if rated is None:
-            return torch.from_numpy(shown), loss
-        return torch.from_numpy(rated(shown, legal)), rated_loss
-
-    def critic_part(self, numbers: npt.NDArray[np.int64]) -> Part:
-        """Return the observations of some of the learner's decisions, and a critic's squared error."""
-
-        def loss(outputs: Outputs) -> npt.NDArray[np.float64]:
-            missed = outputs[:, 0] - self.returns[numbers]
-            outputs[:, 0] = 2 * missed
-            return np.array([len(missed), np.square(missed, dtype=np.float64).sum()])
-
-        return torch.from_numpy(self._shown(self.kept[numbers])), loss
-
-    def _shown(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        return self.observations.reshape(-1, self.observations.shape[2]).take(rows, 0)
+    def shown(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return the observations of some of the learner's decisions."""
+        return self.observations.reshape(-1, self.observations.shape[2]).take(self.kept[numbers], 0)
 
 
 class PPO(Learner):
@@ -197,14 +185,21 @@ class PPO(Learner):
         `features` the network rates one action by these, and a critic of its own reads the observation."""
         first, samples = (int(word) for word in np.random.SeedSequence(seed).generate_state(2))
         self.pool = ThreadPool(num_threads)
-        shared: dict[str, Any] = {
-            "width": width, "layers": layers, "seed": first, "learning_rate": settings.learning_rate,
-            "averaging": settings.averaging, "pool": self.pool, "precision": precision, "device": device, "eps": 1e-5,
-        }  # fmt: skip
-        bound, actions = inputs_bound(tables.game, features, False), 1 if features else tables.game.num_actions
-        super().__init__(bound, actions, **shared)
+        super().__init__(
+            inputs_bound(tables.game, features, False),
+            1 if features else tables.game.num_actions,
+            width=width,
+            layers=layers,
+            seed=first,
+            learning_rate=settings.learning_rate,
+            averaging=settings.averaging,
+            pool=self.pool,
+            precision=precision,
+            device=device,
+            eps=1e-5,
+            critic=observation_bound(tables.game) if features else None,
+        )
         self.features, self.rated = features, FeatureRows(tables.game, features) if features else None
-        self.critic = Learner(observation_bound(tables.game), 0, **shared) if features else None
         self.tables, self.settings = tables, settings
         self.stream = rng.stream_of(first)
         """Draws the actions."""
@@ -259,7 +254,7 @@ class PPO(Learner):
 
                 sums = self.descend(len(numbers), part, settings.max_grad_norm)
                 if self.critic:
-                    sums[2] = self._teach_critic(numbers)
+                    sums[2] = self._teach(self.critic, numbers)
                 found.append(sums[1:] / sums[0])
             self.updates += 1
         self.follow()
@@ -274,25 +269,18 @@ class PPO(Learner):
         }
         self.logged = {f"train/{name}": value for name, value in {**means, **about}.items()}
 
-    def _teach_critic(self, numbers: npt.NDArray[np.int64]) -> float:
+    def _teach(self, critic: Learner, numbers: npt.NDArray[np.int64]) -> float:
         """Let the critic learn from a minibatch; return its squared error."""
-        assert self.critic is not None
 
         def part(low: int, high: int) -> Part:
-            return self.rollout.critic_part(numbers[low:high])
+            def loss(outputs: Outputs) -> npt.NDArray[np.float64]:
+                missed = outputs[:, 0] - self.rollout.returns[numbers[low:high]]
+                outputs[:, 0] = 2 * missed
+                return np.array([len(missed), np.square(missed, dtype=np.float64).sum()])
 
-        return float(self.critic.descend(len(numbers), part, self.settings.max_grad_norm)[1])
+            return torch.from_numpy(self.rollout.shown(numbers[low:high])), loss
 
-    def arrays(self) -> Arrays:
-        """Return weights, their average and Adam's moments, and the critic's."""
-        critic = self.critic.arrays() if self.critic else {}
-        return super().arrays() | {f"critic.{name}": array for name, array in critic.items()}
-
-    def restore(self, arrays: Arrays, averaged: int) -> None:
-        """Restore from `arrays` after so many averaged weights."""
-        super().restore(arrays, averaged)
-        if self.critic:
-            self.critic.restore(under("critic.", arrays), 0)
+        return float(critic.descend(len(numbers), part, self.settings.max_grad_norm)[1])
 
     def close(self) -> None:
         """End the threads."""

@@ -284,7 +284,8 @@ def under(begin: str, arrays: Arrays) -> Arrays:
 
 
 class Learner:
-    """A network that learns, Adam, and the average of the network's weights, which plays better."""
+    """A network that learns, Adam, and the average of the network's weights, which plays better. If it rates actions
+    by features, a critic of the same size, which reads the observation, is another learner beside it."""
 
     def __init__(
         self,
@@ -300,12 +301,16 @@ class Learner:
         precision: str = FLOAT32,
         device: str | torch.device = "cpu",
         eps: float = 1e-8,
+        critic: npt.NDArray[np.float64] | None = None,
     ) -> None:
         """`bound`, `width`, `layers` and `precision` are those of PolicyNetwork; `seed` draws the first weights;
-        `learning_rate` and `eps` are Adam's; `averaging` as in `follow`."""
-        self.network, self.average = (
-            PolicyNetwork(bound, num_actions, width=width, layers=layers, precision=precision) for _ in range(2)
-        )
+        `learning_rate` and `eps` are Adam's; `averaging` as in `follow`; `critic` is the bound of a critic's inputs."""
+        size: dict[str, Any] = {"width": width, "layers": layers, "precision": precision}
+        adam: dict[str, Any] = {"learning_rate": learning_rate, "averaging": averaging, "eps": eps}
+        self.critic: Learner | None = None
+        if critic is not None:
+            self.critic = Learner(critic, 0, **size, **adam, seed=seed, pool=pool, device=device)
+        self.network, self.average = (PolicyNetwork(bound, num_actions, **size) for _ in range(2))
         self.network.initialise(torch.Generator().manual_seed(seed))
         self.average.load_state_dict(self.network.state_dict())
         self.network.to(device), self.average.to(device)
@@ -348,7 +353,8 @@ class Learner:
         kept |= {f"average.{name}": array for name, array in weights_of(self.average).items()}
         for number, (name, _) in enumerate(self.network.named_parameters()):
             kept |= {f"adam.{name}.{key}": value.cpu().numpy() for key, value in self.adam.state(number).items()}
-        return kept
+        critic = self.critic.arrays() if self.critic else {}
+        return kept | {f"critic.{name}": array for name, array in critic.items()}
 
     def restore(self, arrays: Arrays, averaged: int) -> None:
         """Restore from `arrays` after so many averaged weights. Raises KeyError or RuntimeError where they do
@@ -359,3 +365,5 @@ class Learner:
             for key, value in self.adam.state(number).items():
                 value.copy_(torch.from_numpy(arrays[f"adam.{name}.{key}"]).view_as(value))
         self.averaged = averaged
+        if self.critic:
+            self.critic.restore(under("critic.", arrays), 0)
