@@ -24,6 +24,8 @@ from backalley.envs.core.compile.interfaces import OVER
 from backalley.testing.play import random_action
 from tests.games.test_bezique import GAME, table
 
+CLASSIC = {"endgame": "classic"}
+
 
 def redrawn(env: AECEnv, state: Any, seat: int, keys: Any) -> Any:
     states = np.repeat(state, len(keys))
@@ -235,14 +237,7 @@ def observed(env: AECEnv) -> Any:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"endgame": "classic"},
-        {"last_trick": 70},
-        {"last_trick": "trick_24", "endgame": "classic"},
-        {"seven_rule": "both"},
-    ],
+    "given", [{}, CLASSIC, {"last_trick": 70}, {**CLASSIC, "last_trick": "trick_24"}, {"seven_rule": "both"}]
 )
 def test_the_solver_agrees_with_the_rules_played_out(given: dict[str, Any]) -> None:
     """From four cards on, at every turn of random play, against a search that knows only legal() and step()."""

@@ -1,8 +1,8 @@
 """The phase `mmd`: magnetic mirror descent in self-play (Sokota et al. 2023, arXiv 2206.05825, section 5), from random
 weights. A step is one episode on every table and one update.
 
-Where PPO clips, the policy pi is held by two divergences. With the advantages A under the policy so far pi_t, an update
-maximises
+Where PPO clips, the policy pi is held by two divergences. With the advantages A under the policy so far pi_t, in units
+of their root mean square in the step, an update maximises
 
     E[pi(a) / pi_t(a) * A(a)] - temperature * KL(pi, uniform) - KL(pi, pi_t) / step size
 
@@ -171,6 +171,7 @@ class MMD(Phase):
     def learn(self, decisions: Decisions, random: np.random.Generator) -> None:
         """Make the updates of a step. Steps get smaller, and uniform play draws less, by the square root of time."""
         settings, count = self.settings, len(decisions.action)
+        unit = decisions.advantage.square().mean().sqrt().clamp(min=1e-6)  # less in a longer game
         fallen = (1 + 3 * self.steps / settings.halving) ** -0.5
         adams = [one.adam for one in (self.learner, self.learner.critic) if one]
         parameters = [one for adam in adams for one in adam.parameters]
@@ -186,7 +187,7 @@ class MMD(Phase):
                 divergence = (probs * (log_probs - before)).sum(1).mean()
                 value_loss = (value - target).square().mean()
                 held = proximity * divergence - temperature * entropy
-                loss = held - (ratio * advantage).mean() + settings.value_weight * value_loss
+                loss = held - (ratio * advantage).mean() / unit + settings.value_weight * value_loss
                 for adam in adams:
                     adam.zero_grad()
                 loss.backward()

@@ -53,17 +53,18 @@ class Learner(NamedTuple):
 
 
 _SELF = {"rollouts.base": "self", "rollouts.temperature": 0.2, "rollouts.plays_at": 0.2}
+_MMD = {f"mmd.{name}": value for name, value in config_rules.MMDSettings()._asdict().items()}  # not those of long games
 LEARNERS = {
     one.name: one
     for one in (
         Learner("ppo", "ppo", {"league.share": 0}),
         Learner("ppo-entropy", "ppo", {"league.share": 0, "ppo.entropy": 0.1}),
         Learner("rollouts", "rollouts", _SELF),
-        Learner("mmd", "mmd", {}),
+        Learner("mmd", "mmd", _MMD),
         Learner("nfsp", "nfsp", {}),
         Learner("deep-cfr", "deep_cfr", {}),
-        Learner("r-nad", "rnad", {}),
-        Learner("psro", "psro", {}),
+        Learner("r-nad", "rnad", _MMD),
+        Learner("psro", "psro", _MMD),
     )
 }
 """The learners that are compared, by name."""
@@ -216,8 +217,7 @@ def learners(
 
     def row_of(number: int, one: Learner, seed: int) -> Row:
         def said(done: float) -> None:
-            words = f"{one.name} with seed {seed}"
-            progress(number * processor_seconds + done, len(cells) * processor_seconds, words)
+            progress(number + done / processor_seconds, len(cells), f"{one.name} with seed {seed}")
 
         made = _row(solver, one, seed, processor_seconds, said)
         return made | {name: about[name] for name in ("commit", "sources")}
