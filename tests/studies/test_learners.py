@@ -37,12 +37,12 @@ def learner(folder: Path, **settings: Any) -> MMD:
 
 def test_magnetic_mirror_descent_comes_near_an_equilibrium_of_kuhn_poker(tmp_path: Path) -> None:
     phase = learner(tmp_path)
-    for _ in range(60):
+    for _ in range(160):
         phase.step()
     phase.save_policy(tmp_path / "policy", {})
     solver = solver_of(GAME)
     plays, _ = agent_probabilities(PolicyAgent(tmp_path / "policy", GAME), solver)
-    assert solver.exploitability(plays) < 0.2, "uniform play loses 0.46"
+    assert solver.exploitability(plays) < 0.15, "uniform play loses 0.46"
 
 
 @pytest.mark.slow

@@ -190,8 +190,8 @@ class MMDSettings(NamedTuple):
     batch_size: Annotated[int, option("decisions in a minibatch", low=2)] = 1024
     epochs: Annotated[int, option("passes over the decisions of a step", low=1, high=100)] = 4
     learning_rate: Annotated[float, option("Adam's step size at first", low=0, high=1)] = 2e-3
-    temperature: Annotated[float, option("weight of the divergence from uniform play at first", low=0)] = 0.3
-    proximity: Annotated[float, option("weight of the divergence from the policy so far at first", low=0)] = 0.08
+    temperature: Annotated[float, option("weight of the divergence from uniform play at first", low=0)] = 0.2
+    proximity: Annotated[float, option("weight of the divergence from the policy so far at first", low=0)] = 0.05
     halving: Annotated[int, option("updates after which temperature and step sizes are half as large", low=1)] = 200
     gae_lambda: Annotated[float, option("lambda of generalised advantage estimation", low=0, high=1)] = 0.95
     value_weight: Annotated[float, option("weight of the critic's loss", low=0)] = 0.5
