@@ -26,6 +26,7 @@ from backalley.training.mmd.mmd import MMD
 
 GAME: Game = kuhn.GAME.bind()
 SMALL = {"run.phases": "mmd", "network.width": 32, "mmd.tables": 128, "mmd.batch_size": 256}
+WARM = {"mmd.temperature": 0.3, "mmd.proximity": 0.08}
 
 
 def learner(folder: Path, **settings: Any) -> MMD:
@@ -35,14 +36,15 @@ def learner(folder: Path, **settings: Any) -> MMD:
     return phase
 
 
-def test_magnetic_mirror_descent_comes_near_an_equilibrium_of_kuhn_poker(tmp_path: Path) -> None:
-    phase = learner(tmp_path)
-    for _ in range(160):
+@pytest.mark.parametrize(("steps", "most", "given"), [(160, 0.15, {}), (60, 0.2, WARM)])
+def test_mmd_comes_near_an_equilibrium_of_kuhn(steps: int, most: float, given: dict[str, Any], tmp_path: Path) -> None:
+    phase = learner(tmp_path, **given)
+    for _ in range(steps):
         phase.step()
     phase.save_policy(tmp_path / "policy", {})
     solver = solver_of(GAME)
     plays, _ = agent_probabilities(PolicyAgent(tmp_path / "policy", GAME), solver)
-    assert solver.exploitability(plays) < 0.15, "uniform play loses 0.46"
+    assert solver.exploitability(plays) < most, "uniform play loses 0.46"
 
 
 @pytest.mark.slow

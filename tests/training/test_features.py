@@ -43,8 +43,6 @@ def write(options: Any, observation: Any, mask: npt.NDArray[np.int8], out: npt.N
 GAME = dataclasses.replace(kuhn.GAME, action_features=ActionFeatures(write, 2 * CARDS)).bind()
 BY_FEATURES = {"network__features": True, "rollouts__symmetry": False}
 NOTHING = {**BY_FEATURES, "rollouts__base": "self", "rollouts__learned": "advantages", "rollouts__second": 0.0}
-
-
 LEARNERS = {
     "ppo": {"ppo.tables": 128, "ppo.batch_size": 512, "league.share": 0.5},
     "mmd": {"mmd.tables": 512, "mmd.batch_size": 512},

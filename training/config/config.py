@@ -184,7 +184,7 @@ class FictitiousPlaySettings(NamedTuple):
 
 
 class MMDSettings(NamedTuple):
-    """The phase `mmd`: magnetic mirror descent. Divergences weigh against advantages over their root mean square."""
+    """The phase `mmd`: magnetic mirror descent. Advantages are in units of their root mean square."""
 
     tables: Annotated[int, option("episodes in a step", low=1, high=65536)] = 512
     batch_size: Annotated[int, option("decisions in a minibatch", low=2)] = 1024
