@@ -131,6 +131,7 @@ class MMD(Phase):
             self.decisions += len(rows)
             rows = rows[~(step.terminated[rows] | step.truncated[rows])]
         advantage, target = self.advantages(turns)
+        advantage /= max(np.square(advantage).mean() ** 0.5, 1e-6)  # in a long game one decision moves little
         shown, mask, log_probs, action = (torch.cat(parts) for parts in zip(*kept, strict=True))
         return Decisions(shown, mask, log_probs, action, torch.from_numpy(advantage), torch.from_numpy(target))
 
@@ -171,7 +172,6 @@ class MMD(Phase):
     def learn(self, decisions: Decisions, random: np.random.Generator) -> None:
         """Make the updates of a step. Steps get smaller, and uniform play draws less, by the square root of time."""
         settings, count = self.settings, len(decisions.action)
-        unit = decisions.advantage.square().mean().sqrt().clamp(min=1e-6)  # less in a longer game
         fallen = (1 + 3 * self.steps / settings.halving) ** -0.5
         adams = [one.adam for one in (self.learner, self.learner.critic) if one]
         parameters = [one for adam in adams for one in adam.parameters]
@@ -187,7 +187,7 @@ class MMD(Phase):
                 divergence = (probs * (log_probs - before)).sum(1).mean()
                 value_loss = (value - target).square().mean()
                 held = proximity * divergence - temperature * entropy
-                loss = held - (ratio * advantage).mean() / unit + settings.value_weight * value_loss
+                loss = held - (ratio * advantage).mean() + settings.value_weight * value_loss
                 for adam in adams:
                     adam.zero_grad()
                 loss.backward()

@@ -64,7 +64,7 @@ LEARNERS = {
         Learner("nfsp", "nfsp", {}),
         Learner("deep-cfr", "deep_cfr", {}),
         Learner("r-nad", "rnad", _MMD),
-        Learner("psro", "psro", _MMD | {"mmd.temperature": 0.5, "mmd.proximity": 0.2}),
+        Learner("psro", "psro", _MMD),
     )
 }
 """The learners that are compared, by name."""
