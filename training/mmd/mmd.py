@@ -1,5 +1,5 @@
 """The phase `mmd`: magnetic mirror descent in self-play (Sokota et al. 2023, arXiv 2206.05825, section 5), from random
-weights. A step is one episode on every table and one update.
+weights. A step is one episode on every table, from which it learns `epochs` times in minibatches.
 
 Where PPO clips, the policy pi is held by two divergences. With the advantages A under the policy so far pi_t, in units
 of their root mean square in the step, an update maximises
